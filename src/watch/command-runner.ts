@@ -6,34 +6,31 @@ import { UsageError, unrunnableText } from '../errors.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { durationText } from '../time/lengths.ts';
 
-/** A command that a watch runs for each event, or for each change. */
 export interface RepeatedCommandOptions {
   /** The program and its arguments. */
   readonly words: readonly string[];
-  /**
-   * Milliseconds after its first failure in which it is run again for the same subject; `Infinity`: for ever.
-   */
+  /** Milliseconds after the first failure to keep retrying; `Infinity`: without limit. */
   readonly retryForMs: number;
 }
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** The time that a command has to end by itself when the watch is told to end. */
+/** Milliseconds that a command has to end by itself after the watch is stopped. */
 const GRACE_MS = 10_000;
-/** The time that it then has to obey SIGTERM. */
+/** Milliseconds that it then has to obey SIGTERM. */
 const LAST_GRACE_MS = 1_000;
 
 type Surroundings = Pick<Context, 'environment' | 'clock' | 'signal' | 'startProgram' | 'atExit'>;
 
 /**
- * Throws `UsageError` if there is no such program: otherwise the first event would show that, hours later.
+ * Throws `UsageError` if there is no such program: otherwise the first event would reveal it, hours later.
  */
 export async function requireProgram(
   name: string,
   { environment, machine }: Pick<Context, 'environment' | 'machine'>,
 ): Promise<void> {
-  // On Windows a program's name may be typed without its ending.
+  // On Windows the ending of a program's name is optional.
   if (machine.platform === 'win32') return;
   const search = environment['PATH'] ?? '/usr/bin:/bin';
   const folders = name.includes('/') ? ['.'] : search.split(path.delimiter);
@@ -45,7 +42,7 @@ export async function requireProgram(
   });
 }
 
-/** True if a file can be run; undefined if there is none. */
+/** Returns undefined if there is no such file. */
 async function isProgram(file: string): Promise<boolean | undefined> {
   const found = await stat(file).catch(() => undefined);
   if (!found) return undefined;
@@ -56,19 +53,18 @@ async function isProgram(file: string): Promise<boolean | undefined> {
   return mayRun && found.isFile();
 }
 
-/** The event or change that a command is run for. */
 export interface CommandSubject {
-  /** Its name in messages: `event ID`. */
+  /** For messages: `event ID`. */
   readonly name: string;
-  /** Standard input, without the line feed at its end. */
+  /** Without a line feed at its end. */
   readonly input: Buffer;
-  /** One that is undefined hides that of an outer watch. */
+  /** Undefined hides the value of an outer watch. */
   readonly variables: Environment;
 }
 
 /**
- * Runs a command for one subject after the other. A subject is handled when the command has ended with 0;
- * until then it is run again.
+ * Runs a command for one subject after the other. A subject is handled when the command exits with 0; until
+ * then it is run again.
  */
 export class RepeatedCommand {
   readonly #options: RepeatedCommandOptions;
@@ -86,14 +82,13 @@ export class RepeatedCommand {
     this.#reporter = reporter;
   }
 
-  /** The names of the subjects that were given up. */
   get givenUp(): readonly string[] {
     return this.#givenUp;
   }
 
   /**
-   * Resolves when the command has ended with 0 or the subject is given up; rejects when `signal` aborts,
-   * which the command itself outlives for a while if only the time of the watch is over.
+   * Resolves when the command has exited with 0 or the subject is given up; rejects when `signal` aborts. If
+   * only the time of the watch is over, the running command may still end.
    */
   async handle(subject: CommandSubject, signal: AbortSignal): Promise<void> {
     const { retryForMs } = this.#options;
@@ -104,7 +99,7 @@ export class RepeatedCommand {
       signal.throwIfAborted();
       const failure = await this.#runOnce(subject);
       if (failure === undefined) return;
-      // Told to end, it may have failed for that reason alone.
+      // The command may have failed only because it was told to stop.
       this.#context.signal.throwIfAborted();
       firstFailedAt ??= clock.now();
       const left = firstFailedAt + retryForMs - clock.now();
@@ -129,10 +124,9 @@ export class RepeatedCommand {
     });
   }
 
-  /** Runs the command to its end. Returns what went wrong, or undefined if it ended with 0. */
+  /** Returns the failure, or undefined if the command exited with 0. */
   async #runOnce({ name, input, variables }: CommandSubject): Promise<string | undefined> {
     const { environment, startProgram, atExit } = this.#context;
-    // A line, as programs that read text expect it.
     const line = Buffer.concat([input, Buffer.from('\n')]);
     let program: StartedProgram | undefined;
     try {
@@ -146,7 +140,7 @@ export class RepeatedCommand {
     }
   }
 
-  /** Waits for the end of a program, and ends it if it takes too long after the watch was told to end. */
+  /** Waits for a program's end, and ends it if it takes too long after the watch was stopped. */
   async #ended(program: StartedProgram, name: string): Promise<number> {
     const { clock, signal } = this.#context;
     const over = new AbortController();
@@ -172,25 +166,22 @@ export class RepeatedCommand {
   }
 }
 
-/** UTF-16 code units of a variable's value. A system starts no program that has much longer ones. */
+/** UTF-16 code units of a variable's value. No system starts a program with much longer ones. */
 const LONGEST_VALUE_CHARACTERS = 8_000;
 
-/** The text if a variable can hold it. */
+/** Returns undefined if a variable cannot hold the text. */
 export function variableText(text: string | undefined): string | undefined {
   const canBeHeld = text !== undefined && text.length <= LONGEST_VALUE_CHARACTERS && !text.includes('\0');
   return canBeHeld ? text : undefined;
 }
 
-/**
- * Ours without its secrets, and with the event's variables. One that is undefined hides that of an outer
- * watch.
- */
+/** Drops our secrets and adds the event's variables; undefined hides the value of an outer watch. */
 function environmentOf(environment: Environment, variables: Environment): Environment {
   const secrets = Object.fromEntries(SECRET_VARIABLES.map((name) => [name, undefined]));
   return { ...environment, ...secrets, ...variables };
 }
 
-/** Whole seconds, and at least one. */
+/** Rounds up to whole seconds, at least one. */
 function secondsText(milliseconds: number): string {
   return durationText(Math.max(1, Math.ceil(milliseconds / 1000)) * 1000);
 }

@@ -7,7 +7,6 @@ import { createCursor } from '../items/known-cursor.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { RepeatedCommand, variableText } from './command-runner.ts';
 
-/** The variables that hold the known fields of the event. */
 const FIELD_OF_VARIABLE = {
   HOOKTRAIL_EVENT_ID: 'eventId',
   HOOKTRAIL_EVENT_TYPE: 'eventType',
@@ -17,7 +16,7 @@ const FIELD_OF_VARIABLE = {
 } as const;
 const VARIABLES = Object.keys(FIELD_OF_VARIABLE);
 
-/** Runs a command for each event: the item is its standard input, and the known fields are variables. */
+/** Runs a command for each event, with the item as standard input and the known fields as variables. */
 export class EventCommand {
   readonly #command: RepeatedCommand;
   readonly #readFields = createFieldReader();
@@ -26,7 +25,7 @@ export class EventCommand {
     this.#command = new RepeatedCommand(...parts);
   }
 
-  /** Handles the only item of a page. */
+  /** The page has exactly one item. */
   async handle(items: Items, signal: AbortSignal): Promise<void> {
     const variables = this.#readFields(items);
     const id = variables['HOOKTRAIL_EVENT_ID'];
@@ -34,7 +33,6 @@ export class EventCommand {
     await this.#command.handle({ name, input: items.text(0), variables }, signal);
   }
 
-  /** Throws `ServiceError` if events were given up. */
   requireAllHandled(): void {
     const events = this.#command.givenUp;
     if (events.length === 0) return;
@@ -45,10 +43,7 @@ export class EventCommand {
   }
 }
 
-/**
- * Returns a function that reads the variables of a page's first item. One that the item has no text for is
- * undefined.
- */
+/** Returns a function that reads the variables of a page's first item; those without text are undefined. */
 function createFieldReader(): (items: Items) => Environment {
   const cursor = createCursor(Object.values(FIELD_OF_VARIABLE).map(memberPath));
   return (items) => {

@@ -18,7 +18,7 @@ import { knownInstant, milliseconds } from '../time/instant.ts';
 import { durationText } from '../time/lengths.ts';
 import { Follower, type FollowerState, type Watch, type WatchedItem } from './watch-follower.ts';
 
-/** Milliseconds that the last poll of a watch has, which begins when the time of `--timeout` is over. */
+/** Milliseconds for the last poll of a watch, which begins when `--timeout` is over. */
 const LAST_POLL_MS = 10_000;
 
 /** Aborts `signal` when the last poll has ended or has taken too long, or the program has to end. */
@@ -35,21 +35,19 @@ export function startDeadline(
   return { endsAt: clock.now() + timeout, over, signal: AbortSignal.any([signal, over.signal]), stopped };
 }
 
-/** How new events are followed. Times are in milliseconds. */
 export interface FollowingOptions {
   readonly filters: EventFilters;
-  /** How far each poll reaches back, for events that appear late. */
+  /** Milliseconds that each poll reaches back, for events that appear late. */
   readonly overlap: number;
   readonly concurrency: number;
-  /** The file that keeps the place across runs. */
   readonly state: string | undefined;
-  /** True if earlier events are read as a sample. */
+  /** True to read earlier events as a sample. */
   readonly isSampled: boolean;
-  /** How far the first poll reaches back without `--since`; undefined: it begins now. */
+  /** Milliseconds that the first poll reaches back without `--since`; undefined: none. */
   readonly lookBack?: number;
-  /** Keeps some of the events that the filters keep; the others are looked at again. */
+  /** Filters the events further; the rest are looked at again. */
   readonly keep?: <Some extends Items>(items: Some) => Some;
-  /** True if a poll that fails halfway gives no events, since they have to come in order. */
+  /** True if a failed poll must yield no events, since they have to come in order. */
   readonly isInOrder?: boolean;
 }
 
@@ -58,14 +56,14 @@ export interface FollowingRun extends Pick<Context, 'clock' | 'signal'> {
   readonly onRetry: OnRetry;
 }
 
-/** Some 10 MB. */
+/** Events held at once, some 10 MB. */
 const MOST_HELD_EVENTS = 20_000;
-/** Earlier events that show how wide a table's columns have to be. */
+/** Earlier events that determine the widths of a table's columns. */
 const SAMPLE_EVENTS = 100;
 
 /**
- * Sends one request for the service's time, so that a failure is reported at the start. `state` is the place
- * of an earlier run. Throws `UsageError` if the flags leave nothing to watch.
+ * Sends one request for the service's time, which also reports a failure at the start. `saved`: the place of
+ * an earlier run. Throws `UsageError` if the flags leave nothing to watch.
  */
 export async function startFollowing(
   service: Service,
@@ -97,11 +95,11 @@ export async function startFollowing(
   for (const doubt of keep?.doubts() ?? []) reporter.warning(`${doubt} (of the latest ${page.items.count})`);
   const queries = filters.queries(now);
   const { after, before } = queries[0];
-  // `gt` leaves out its own instant, and a service's times may be whole seconds.
+  // `gt` is exclusive, and a service's times may be whole seconds.
   const start = state?.start ?? after ?? knownInstant(Math.floor(now / 1000) * 1000 - 1 - (lookBack ?? 0));
   const isPast = before !== undefined && milliseconds(before) <= now;
-  // The first run of a watch with `--state` and `--until now` only marks the place from which the next one
-  // goes on. One that looks back has something to read.
+  // The first run with `--state` and `--until now` only marks the place for the next one. A run that looks
+  // back has something to read.
   const isMarked = (file ?? lookBack) !== undefined && filters.before?.time.kind === 'ago';
   if (!state && !after && isPast && !isMarked)
     throw new UsageError(
@@ -129,12 +127,12 @@ function keepOf({ filters, keep }: FollowingOptions): Watch['keep'] {
   return (items) => keep(ofFilters(items));
 }
 
-/** Clocks may differ by this much, and nobody needs to know. */
+/** Milliseconds of clock difference that are not worth reporting. */
 const CLOCKS_APART_MS = 60_000;
 
 /**
- * The place of an earlier run, but no later than `now`: a place that a wrong clock has put into the future
- * would hide the events until then.
+ * Limits the place of an earlier run to `now`: a place in the future, from a wrong clock, would hide the
+ * events until then.
  */
 function presentPlace(
   saved: FollowerState,
@@ -153,15 +151,14 @@ function presentPlace(
   return { ...saved, start, watermark: Math.min(saved.watermark, now) };
 }
 
-/** The work that a watch does with new events. */
 export interface Polling {
-  /** Takes new events; false if no more are wanted. */
+  /** Returns false if no more events are wanted. */
   readonly take: (items: readonly WatchedItem[]) => Promise<boolean>;
   /** Called after each poll that has read all new events. */
   readonly polled: () => Promise<void>;
-  /** True if a sign-in that has ended is an outage, which a person can end by signing in. */
+  /** True to treat the end of a sign-in as an outage, which a person can end by signing in. */
   readonly waitsForSignIn?: boolean;
-  /** True if the end of the watch had passed when it began, as in a job whose next run goes on. */
+  /** True if `--until` had passed at the start, as in a job whose next run continues. */
   readonly isPast: boolean;
 }
 
@@ -195,10 +192,7 @@ export async function pollUntilEnd(
   }
 }
 
-/**
- * Takes what is new. Returns `enough` if no more is wanted, and an outage, after which the next poll may
- * succeed.
- */
+/** Returns `enough` if no more events are wanted, or an outage, after which the next poll may succeed. */
 async function pollOnce(
   follower: Pick<Follower, 'poll'>,
   take: Polling['take'],
@@ -207,7 +201,7 @@ async function pollOnce(
   const polls = follower.poll();
   try {
     for (;;) {
-      // A failure to take events is not an outage.
+      // Only the poll's own failures count as outages.
       const next = await polls.next().catch((error) => outageOf(error, waitsForSignIn));
       if (next instanceof Error) return next;
       if (next.done) return 'done';
@@ -218,7 +212,6 @@ async function pollOnce(
   }
 }
 
-/** Says that an outage has begun, or that it is over. */
 function tellOfOutage(outage: HooktrailError | undefined, intervalMs: number, reporter: Reporter): void {
   if (outage === undefined) reporter.notice('the service answers again; everything since was caught up');
   else {
@@ -230,8 +223,8 @@ function tellOfOutage(outage: HooktrailError | undefined, intervalMs: number, re
 }
 
 /**
- * A failure of the service that may be over at the next poll, as is a list without types; a refused sign-in
- * is not one.
+ * Returns a failure of the service that may be over at the next poll, such as a list without types. Throws
+ * any other error, such as a refused sign-in.
  */
 function outageOf(error: unknown, waitsForSignIn: boolean): HooktrailError {
   if (waitsForSignIn && error instanceof NotSignedInError) return error;
@@ -241,10 +234,11 @@ function outageOf(error: unknown, waitsForSignIn: boolean): HooktrailError {
 }
 
 /**
- * Longer waits are split, so that the wall clock is checked in between: timers stop while the machine sleeps.
+ * Milliseconds of the longest single sleep. Timers stop while the machine sleeps, so the wall clock is
+ * checked in between.
  */
 const NAP_MS = 5000;
-/** If a wait took this much longer, the machine was asleep. */
+/** Milliseconds of delay from which the machine must have been asleep. */
 const SLEPT_MS = 30_000;
 
 async function wait(

@@ -27,7 +27,7 @@ interface Flags extends EventFlags {
 
 const INTERVAL_MS = 15_000;
 const OVERLAP_MS = 120_000;
-/** Events that are printed before the place moves on. */
+/** Events printed before the place is saved. */
 const PRINTED_TOGETHER = 500;
 
 export const commonFlags =
@@ -99,12 +99,11 @@ export function declare(command: Command): void {
   addConnectionFlags(command);
 }
 
-/** The command line in its final form. */
 async function optionsOf(call: Call<Flags>) {
   const { flags, args: words } = call;
   const { interval = INTERVAL_MS, overlap = OVERLAP_MS, timeout, state } = flags;
   const isRun = words.length > 0;
-  // A variable that is not set, in its place, must not let events pass as done.
+  // An unset variable as the command must not make events count as handled.
   if (!isRun && typedWords(call.commands.root).behind.length > 0)
     throw new UsageError('the command after -- is missing', {
       next: 'give the program and its arguments there, or leave -- out to print the events',
@@ -140,7 +139,7 @@ async function optionsOf(call: Call<Flags>) {
   };
 }
 
-/** Throws `UsageError` for a flag about printed events, of which there are none where a command is run. */
+/** Throws `UsageError` for a flag about printing: with a command nothing is printed. */
 function refuseFormat(flags: Flags): void {
   const [flag] = flagWords({ ...flags, noHeader: flags.header === false || undefined }, PRINTING);
   if (flag !== undefined)
@@ -162,7 +161,7 @@ async function printEach(
   const { watchEvents } = await import('./watch-run.ts');
   const { createItemWriter } = await import('../formats/formats.ts');
   const { stdout } = call.context;
-  // The next run prints a batch that has no room, and appends to the same file.
+  // If a batch could not be printed whole, the next run prints it again, into the same file.
   const write: Output['write'] = (chunk) => stdout.write(chunk, true);
   const whole = { ...call.context, stdout: Object.assign(Object.create(stdout), { write }) };
   await watchEvents(watch, call, ({ sample, names, constant, window, start }: WriterParts) => {
@@ -190,7 +189,7 @@ async function runForEach(
   command.requireAllHandled();
 }
 
-/** The number of events to print. Throws `UsageError` where the flags contradict each other. */
+/** Returns the number of events to print. Throws `UsageError` for contradicting flags. */
 function limitOf({ count, limit, timeout }: Flags): number {
   if (count !== undefined && limit !== undefined)
     throw new UsageError('--count and --limit mean the same: give one of them');
@@ -203,14 +202,13 @@ function limitOf({ count, limit, timeout }: Flags): number {
   return number ?? Number.POSITIVE_INFINITY;
 }
 
-/** Flags that a resumed run is given again, beside the filters. */
+/** Flags to repeat in a resumed run, in addition to the filters. */
 const KEPT = [
   ...['interval', 'overlap', 'concurrency', 'retryFor'],
   ...['output', 'json', 'ndjson', 'csv', 'csvRaw', 'csvDelimiter', 'noHeader', 'fields', 'jq'],
   ...['profile', 'baseUrl', 'vendor'],
 ];
 
-/** Flags about how events are printed. */
 const PRINTING = [
   'output',
   'json',

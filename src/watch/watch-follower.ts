@@ -9,26 +9,26 @@ import { type Instant, instantAt, knownInstant, laterOf, milliseconds } from '..
 export interface Watch {
   /** One for each combination of repeated flags; their times are replaced. */
   readonly queries: readonly Query[];
-  /** Events created later than this. */
+  /** Watches events created after this. */
   readonly start: Instant;
   readonly before: Instant | undefined;
-  /** Keeps the events to print of those that the service found. */
+  /** Selects the events to print. */
   readonly keep: (<Some extends Items>(items: Some) => Some) | undefined;
-  /** The time that each poll overlaps with the previous one, in milliseconds, for events that appear late. */
+  /** Milliseconds that each poll overlaps with the previous one, for events that appear late. */
   readonly overlap: number;
   /** Events held in memory at once; a longer gap is caught up in slices of time. */
   readonly most: number;
-  /** True if a poll that fails halfway yields nothing of what it read. */
+  /** True if a failed poll must yield none of the events that it read. */
   readonly isInOrder: boolean;
 }
 
 /** The progress of a watch, from which another run can continue. */
 export interface FollowerState {
-  /** Events created later than this are watched. */
+  /** Events created after this are watched. */
   readonly start: Instant;
-  /** All events created before this were printed, except late ones; milliseconds since the epoch. */
+  /** Milliseconds since the epoch: all events created before were printed, except late ones. */
   readonly watermark: number;
-  /** The keys of events that a poll may find again, each with an upper bound of its creation time. */
+  /** Keys of events that a poll may find again, each with an upper bound of its creation time. */
   readonly printed: readonly (readonly [key: number, createdBefore: number])[];
 }
 
@@ -36,30 +36,29 @@ interface Parts extends PageClient {
   readonly concurrency: () => number;
   readonly signal: AbortSignal;
   readonly onForeignLinks: (doubt: string) => void;
-  /** Asks for the searches by now, where the service may offer more types while the watch runs. */
+  /** Returns the current searches, if the service may offer more types while the watch runs. */
   readonly askQueries?: () => Promise<readonly Query[]>;
-  /** This machine's time, for a service that sends no `Date`, or one that is ahead. */
   readonly now: () => number;
 }
 
-/** One event's own JSON text. */
+/** An event with its JSON text. */
 export interface WatchedItem {
   readonly key: number;
   readonly text: Buffer;
-  /** Undefined if the item has none. */
+  /** Undefined if missing from the item. */
   readonly createdOn: Instant | undefined;
-  /** An upper bound of its creation time by the service's clock, in milliseconds. */
+  /** Upper bound of the creation time by the service's clock, in milliseconds. */
   readonly createdBefore: number;
 }
 
-/** The service's `Date` has no fraction: its clock may be ahead by this much. */
+/** The service's `Date` has no fraction, so its clock may be ahead by this many milliseconds. */
 const DATE_GRAIN_MS = 1000;
-/** A span shorter than this is not divided further. */
+/** Milliseconds of the shortest span that is still divided. */
 const SHORTEST_SLICE_MS = 2000;
 
 /**
- * Follows events by polling. All times are the service's; each poll begins at the one before, less the
- * overlap, so that it catches up after an outage or a laptop's sleep. Printed events are remembered for as
+ * Follows events by polling. All times are the service's; each poll begins at the previous one, less the
+ * overlap, which also catches up after an outage or a laptop's sleep. Printed events are remembered for as
  * long as a poll can find them again.
  */
 export class Follower {
@@ -67,13 +66,13 @@ export class Follower {
   readonly #parts: Parts;
   #queries: readonly Query[];
   /**
-   * The keys of events that were printed, each with a time that the event was created before (the service's
-   * clock, milliseconds): once all polls begin after that time the key is of no use.
+   * Keys of printed events, each with an upper bound of its creation (the service's clock, milliseconds). A
+   * key is obsolete once all polls begin after that time.
    */
   readonly #printed: Map<number, number>;
   /** All events created before this were printed, except late ones. */
   #watermark: number;
-  /** The latest time of the service to which a poll has read. */
+  /** The latest time of the service that a poll has covered. */
   #readTo: number;
 
   constructor(watch: Watch, parts: Parts, state?: FollowerState) {
@@ -89,17 +88,13 @@ export class Follower {
     return { start: this.#watch.start, watermark: this.#watermark, printed: [...this.#printed] };
   }
 
-  /**
-   * The time from which a run without this one's memory misses nothing. It prints events again that were
-   * printed since.
-   */
+  /** The time from which a run without this memory misses nothing, though it repeats events printed since. */
   get resumeAt(): Instant {
     const { start, overlap } = this.#watch;
-    // `gt` leaves out its own instant.
+    // `gt` is exclusive.
     return laterOf(instantAt(this.#watermark - Math.max(overlap, 1)), start);
   }
 
-  /** The end of the watch; undefined if it has none. */
   get before(): Instant | undefined {
     return this.#watch.before;
   }
@@ -111,24 +106,24 @@ export class Follower {
   }
 
   /**
-   * One poll, in as many slices of time as needed: yields events that were not printed, oldest first. The
+   * Polls once, in as many slices of time as needed: yields events that were not printed, oldest first. The
    * caller has to `remember` the printed ones before it takes the next. If the service fails halfway, the
-   * events read so far come first, unless they have to come in order, and the error after them; the next poll
-   * begins at the same time.
+   * events read so far come before the error, unless they have to come in order; the next poll begins at the
+   * same time.
    */
   async *poll(): AsyncGenerator<readonly WatchedItem[]> {
     this.#queries = addQueries(this.#queries, (await this.#parts.askQueries?.()) ?? []);
     yield* this.#follow(this.resumeAt, undefined, this.#watch.most);
   }
 
-  /** These were printed: no later poll yields them. */
+  /** Marks events as printed: no later poll yields them. */
   remember(items: readonly Pick<WatchedItem, 'key' | 'createdBefore'>[]): void {
     for (const { key, createdBefore } of items)
       this.#printed.set(key, Math.max(createdBefore, this.#printed.get(key) ?? createdBefore));
   }
 
   /**
-   * Follows the events from `after` to `end` (milliseconds) or to now, in two halves if there are more than
+   * Reads the events from `after` to `end` (milliseconds) or to now, in two halves if there are more than
    * `most`.
    */
   async *#follow(
@@ -159,22 +154,21 @@ export class Follower {
     if (length <= SHORTEST_SLICE_MS) return yield* this.#follow(after, end, Number.POSITIVE_INFINITY);
     const middle = from + Math.floor(length / 2);
     yield* this.#follow(after, middle, most);
-    // `gt` leaves out its own instant.
+    // `gt` is exclusive.
     yield* this.#follow(knownInstant(middle - 1), end, most);
   }
 
-  /** Forgets the keys of events created before the time (milliseconds): no poll finds them any more. */
   #forget(before: number): void {
     for (const [key, createdBefore] of this.#printed) if (createdBefore <= before) this.#printed.delete(key);
   }
 
-  /** All events created before the time (the service's clock, milliseconds) were printed. */
+  /** Notes that all events created before the time (the service's clock, milliseconds) were printed. */
   #reach(time: number): void {
     const { before } = this.#watch;
-    // An event created after `before` is for the run that continues from here.
+    // Events created after `before` are left to the run that continues from here.
     const read = before ? Math.min(time, milliseconds(before)) : time;
     this.#readTo = Math.max(this.#readTo, read);
-    // A clock of the service that is ahead for one answer would hide the events created until it is right.
+    // Otherwise one answer with a fast clock would hide the events until then.
     this.#watermark = Math.max(this.#watermark, Math.min(read, this.#parts.now()));
   }
 
@@ -206,15 +200,12 @@ export class Follower {
     return { complete: true, serviceTime };
   }
 
-  /**
-   * The events that were not printed, each once, oldest first. `latest`: all of them were created before this
-   * time.
-   */
+  /** Returns the events not printed yet, each once, oldest first. `latest`: upper bound of their creation. */
   #unseen(found: readonly WatchedItem[], latest: number): WatchedItem[] {
     const fresh = new Map<number, WatchedItem>();
     for (const item of found) {
       const createdBefore = item.createdOn ? milliseconds(item.createdOn) + 1 : latest;
-      // Kept longer if a later poll can find it again.
+      // Keep the key longer if a later poll can find the event again.
       if (this.#printed.has(item.key)) this.remember([{ key: item.key, createdBefore }]);
       else fresh.set(item.key, { ...item, createdBefore });
     }
@@ -225,6 +216,6 @@ export class Follower {
 interface Polled {
   /** False if there are more events than requested. */
   readonly complete: boolean;
-  /** The service's time when it began to answer, in milliseconds; undefined if it sends none. */
+  /** Milliseconds by the service's clock when it began to answer; undefined if it sends none. */
   readonly serviceTime: number | undefined;
 }

@@ -8,16 +8,16 @@ import { durationText } from '../time/lengths.ts';
 
 export interface Opening {
   readonly filters: EventFilters;
-  /** Milliseconds between two polls, and those that each of them reaches back. */
+  /** Milliseconds between two polls, and the overlap of each. */
   readonly intervalMs: number;
   readonly overlapMs: number;
-  /** True if it goes on from the place of an earlier run. */
+  /** True if it continues from the place of an earlier run. */
   readonly isResumed: boolean;
-  /** Says since when. */
+  /** Describes the start. */
   readonly window: string;
 }
 
-/** Says what is watched: a person who waits for an event has to see which ones can come. */
+/** Reports the filters: a person who waits for an event has to see which ones can come. */
 export function tellWhatIsWatched(
   { filters, intervalMs, overlapMs, isResumed, window }: Opening,
   reporter: Pick<Reporter, 'notice'>,
@@ -29,12 +29,12 @@ export function tellWhatIsWatched(
   reporter.notice(`watching ${what}, every ${durationText(intervalMs)}: ${which}; ${limit}`);
 }
 
-/** Values that are looked at: each costs a request. */
+/** Values checked: each costs a request. */
 const MOST_VALUES = 10;
 
 /**
- * Says which of the subscriptions and types have no event at all: nothing may ever come of a wrong one.
- * Nothing is said where the service does not answer. In a later run it is no news.
+ * Reports subscriptions and types without any event: a wrong one would never match. Skips those for which the
+ * service does not answer. In a resumed run this is not a warning.
  */
 export async function tellOfSilentOnes(
   { filters, isResumed }: Pick<Opening, 'filters' | 'isResumed'>,

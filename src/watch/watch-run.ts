@@ -21,33 +21,30 @@ import type { Follower, WatchedItem } from './watch-follower.ts';
 import { tellOfSilentOnes, tellWhatIsWatched } from './watch-opening.ts';
 import { EVENT_WATCH, WatchStateFile, whileStateIsHeld } from './watch-state.ts';
 
-/** A watch in its final form. Times are in milliseconds. */
 export interface WatchOptions extends FollowingOptions {
   readonly interval: number;
-  /** The number of events to print. */
+  /** Number of events to print. */
   readonly limit: number;
-  /** The time in which they have to come. */
+  /** Milliseconds within which the events have to come. */
   readonly timeout: number | undefined;
-  /** Words of a command that resumes this watch, beside the filters. */
+  /** Words of a command that resumes this watch, in addition to the filters. */
   readonly resumeWords: readonly string[];
-  /** Events that are taken together before the place moves on. After a kill, at most so many come again. */
+  /** Events taken together before the place is saved. After a kill, at most this many come again. */
   readonly batch: number;
-  /** What has been done with an event that counts, for messages: `came` or `were handled`. */
+  /** How an event counts as taken, for messages: `came` or `were handled`. */
   readonly done: string;
 }
 
 type WatchCall = Call;
-/** What a writer of events is made from. */
 export interface WriterParts {
-  /** Earlier events, where the columns of a table are laid out by them. */
+  /** Earlier events, for the layout of a table's columns. */
   readonly sample: Items | undefined;
-  /** The service's subscriptions, where a table is printed. */
+  /** The service's subscriptions, if a table is printed. */
   readonly names: SubscriptionNames | undefined;
-  /** Fields with one value because of the filters. */
+  /** Fields with a single value because of the filters. */
   readonly constant: ReadonlySet<string>;
-  /** Says since when. */
   readonly window: string;
-  /** Events created later than this; undefined in a run that goes on from a place. */
+  /** Events created after this; undefined in a resumed run. */
   readonly start: Instant | undefined;
   /** Aborts when the program has to end, or when the time of the watch is over. */
   readonly signal: AbortSignal;
@@ -64,7 +61,7 @@ export async function watchEvents(
   await whileStateIsHeld(options.state, call, (held, place) => follow(options, held, createWriter, place));
 }
 
-/** `place` is the path of the state without links, where there is one. */
+/** `place`: path of the state with links resolved, if there is a state. */
 async function follow(
   options: WatchOptions,
   call: WatchCall,
@@ -93,10 +90,9 @@ async function follow(
   });
 }
 
-/** How far a watch has come. */
 interface Progress {
   printed: number;
-  /** Why the service does not answer, since the last poll that it answered. */
+  /** Why the service has not answered since the last successful poll. */
   trouble: string | undefined;
 }
 
@@ -140,7 +136,7 @@ async function followUntilEnd(
     signal: deadline.signal,
   });
   tellWhatIsWatched({ filters, intervalMs: interval, overlapMs: overlap, isResumed, window }, reporter);
-  // The place must not be on the disk before what it passes over.
+  // Sync the output first: a saved place must not skip events that are not on the disk.
   const sync = async () => {
     if (file) await context.stdout.sync?.();
   };
@@ -162,7 +158,7 @@ async function followUntilEnd(
   await writer.end?.();
 }
 
-/** Returns what prints events in batches, up to the limit: false if no more are wanted. */
+/** Returns a function that prints events in batches, up to the limit: false if no more are wanted. */
 function batchPrinter(
   { limit, batch }: Pick<WatchOptions, 'limit' | 'batch'>,
   writer: ItemWriter,
@@ -195,7 +191,7 @@ function tellHowToResume(
   { resumeAt, before }: Pick<Follower, 'resumeAt' | 'before'>,
   reporter: Pick<Reporter, 'notice'>,
 ): void {
-  // A time such as +1h would be another one by then.
+  // A relative time such as +1h would have moved by then.
   const until = before === undefined ? [] : ['--until', before.text];
   const words = ['hooktrail', 'events', 'watch', '--since', resumeAt.text, ...until];
   const line = shellText([...words, ...filters.words('since', 'until'), ...resumeWords]);

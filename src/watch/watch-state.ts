@@ -8,11 +8,9 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';
 import type { FollowerState } from './watch-follower.ts';
 
-/**
- * Identifies the watch that a state belongs to: another watch would skip events that only this one printed.
- */
+/** Identifies the watch of a state: any other watch would skip events that only this one printed. */
 interface WatchIdentity {
-  /** The command of the watch, as it is typed. */
+  /** The command as typed. */
   readonly command: string;
   /** The event service's base URL. */
   readonly service: string;
@@ -26,29 +24,23 @@ interface Saved extends WatchIdentity, Omit<FollowerState, 'start'> {
   readonly kept?: unknown;
 }
 
-/** The kind of watch that a state belongs to. */
 export interface WatchKind<Kept> {
-  /** Its command as it is typed, with the flags that decide what is kept. */
+  /** The command as typed, with the flags that decide what is kept. */
   readonly command: string;
-  /** True for what a watch of this kind keeps beside its place. */
+  /** True for valid data kept in addition to the place. */
   readonly isKept: (value: unknown) => value is Kept;
 }
 
-/** The place of a watch, with what it keeps beside that. */
 export interface WatchState<Kept> extends FollowerState {
   readonly kept: Kept;
 }
 
-/** A watch that prints events keeps its place alone. */
+/** Printing events needs only the place. */
 export const EVENT_WATCH: WatchKind<undefined> = {
   command: 'events watch',
   isKept: (value): value is undefined => value === undefined,
 };
 
-/**
- * The file that keeps the state of a watch. `file` is the user's name for it; `place` is its path without
- * links.
- */
 export class WatchStateFile<Kept> {
   readonly #file: string;
   readonly #place: string;
@@ -64,9 +56,9 @@ export class WatchStateFile<Kept> {
   }
 
   /**
-   * Reads the state; undefined if there is no file, or an empty one as `mktemp` makes it, with a warning:
-   * events may have come since somebody emptied it. Throws `UsageError` if the file is not a state, is
-   * damaged, or belongs to another watch.
+   * Reads the state; undefined if there is no file. Warns of an empty file, as `mktemp` makes it: events may
+   * have come since somebody emptied it. Throws `UsageError` if the file is not a state, is damaged, or
+   * belongs to another watch.
    */
   read(reporter: Reporter): WatchState<Kept> | undefined {
     const file = this.#file;
@@ -93,8 +85,8 @@ export class WatchStateFile<Kept> {
   }
 
   /**
-   * Replaces the file, durably. Throws `ServiceError` if the disk is full, `UsageError` where else it cannot
-   * be written.
+   * Replaces the file, durably. Throws `ServiceError` if the disk is full, otherwise `UsageError` if it
+   * cannot be written.
    */
   async save(state: WatchState<Kept>): Promise<void> {
     const place = { ...state, start: state.start.text };
@@ -113,13 +105,13 @@ function notAState(file: string): UsageError {
   });
 }
 
-/** The error for a state that cannot be written, by the user's name for its file. */
+/** `file`: the user's name for it. */
 function unwritableState(file: string, fault: NodeJS.ErrnoException): HooktrailError {
   const message = `--state: ${file} cannot be written: ${faultText(fault)}`;
   return unusableFile(message, 'name a file in a folder that exists and can be written', fault);
 }
 
-/** The filters decide which events a watch prints. It begins where the state says, and any run may end it. */
+/** Times do not identify a watch: it begins at the saved place, and any run may end it. */
 function withoutTimes({ after: _, before: __, ...others }: TypedFilters): TypedFilters {
   return others;
 }
@@ -150,8 +142,8 @@ function identityText({ command, service, filters }: WatchIdentity): string {
 }
 
 /**
- * Does some work while no other watch can use the same state. `place` is the path of the state without links;
- * both are undefined for a watch without one. Throws `UsageError` if another watch uses it.
+ * Does some work while no other watch can use the same state. `place`: path of the state with links resolved;
+ * undefined without a state. Throws `UsageError` if another watch uses it.
  */
 export async function whileStateIsHeld<Held extends { readonly context: Context }>(
   file: string | undefined,
@@ -182,7 +174,7 @@ export async function whileStateIsHeld<Held extends { readonly context: Context 
   }
 }
 
-/** Makes the folder for the lock of a state. Throws the error that the state itself would meet. */
+/** Throws the error that writing the state would. */
 function makeLockFolder(folder: string, state: string): void {
   try {
     makeOwnFolder(folder);
