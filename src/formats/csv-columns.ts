@@ -4,14 +4,14 @@ import { type Items, isObject, type ListKind } from '../items/items.ts';
 import { withKnownFieldsAtTop } from '../items/known-fields.ts';
 
 export interface CsvColumn extends FieldPath {
-  /** True if what is inside an object has columns of its own, so that this one shows no object. */
+  /** True if the object's members have their own columns, so this one never shows an object. */
   readonly isOuter: boolean;
 }
 
-/** Members that later pages add as columns: names that are ids would have no end. */
+/** Maximum columns added by later pages: names that are ids would be unlimited. */
 const MOST_LATE_COLUMNS = 2_000;
 
-/** The columns of CSV for items: known fields before others, an object's members in its place. */
+/** Known fields come first; an object's members replace it. */
 export class CsvColumns {
   readonly #list: ListKind;
   readonly #room = { columns: Number.POSITIVE_INFINITY };
@@ -28,7 +28,7 @@ export class CsvColumns {
     this.#room.columns = Math.min(this.#room.columns, MOST_LATE_COLUMNS);
   }
 
-  /** Sees the rest of what is to be printed, so that nothing in it lacks a column. */
+  /** Reads all remaining pages, which gives every member a column. */
   async seeAll(pages: AsyncIterable<{ readonly items: Items }>): Promise<void> {
     for await (const { items } of pages) this.see(items);
     if (this.#shape.members.size > 0) this.result();
@@ -51,12 +51,12 @@ function shownItem(item: unknown, list: ListKind): unknown {
   return list === 'events' && isObject(item) ? withKnownFieldsAtTop(item) : item;
 }
 
-/** Objects inside objects have columns of their own down to this level; a deeper one is JSON in a cell. */
+/** Objects nested deeper than this are printed as JSON in one cell. */
 const DEEPEST = 20;
 
-/** The members of the objects among some values, at all levels. */
+/** Merges the members of many values, at all levels. */
 export class ValueShape {
-  /** True if one of the values is neither null nor an object. */
+  /** True if some value is neither null nor an object. */
   isPlain = false;
   readonly members = new Map<string, ValueShape>();
   readonly #room: { columns: number };
@@ -84,7 +84,6 @@ export class ValueShape {
   }
 }
 
-/** The columns of the values at a path, named as --fields takes them. */
 export function columnsOf(shape: ValueShape, path: FieldPath): CsvColumn[] {
   const { text, steps } = path;
   const members = steps.length < DEEPEST ? shape.members : [];

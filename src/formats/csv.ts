@@ -13,9 +13,8 @@ import { type CsvColumn, CsvColumns, columnsOf, ValueShape } from './csv-columns
 import type { FormatOptions } from './format-flags.ts';
 
 /**
- * Prints items as CSV, with one column for each scalar inside an object. The columns are those of
- * `csvColumns`, or else of the first page; of `fields` it decides those that are objects. Without matches it
- * prints the header only, with `fields` or the standard ones.
+ * Prints one column for each scalar inside an object. Columns come from `csvColumns` or the first page; the
+ * page also decides which `fields` are objects. Without matches only a header is printed.
  */
 export function createCsvWriter(
   options: FormatOptions,
@@ -32,7 +31,7 @@ export function createCsvWriter(
   const open = (page: Items) => {
     csvColumns.see(page);
     const columns = fields ? pickedColumns(page, fields, zone) : csvColumns.result();
-    // Members that known columns show are no late ones.
+    // Known fields shown in another column are not late.
     const shown = fields ? [] : eventPaths(page);
     let isLate = false;
     const noteLate = () => {
@@ -40,7 +39,7 @@ export function createCsvWriter(
     };
     const reader = new FieldReader([...columns, ...shown], zone, noteLate);
     const hasItemColumn = columns.some(({ steps }) => steps.length === 0);
-    /** The cells of the record up to `last`, and the column that is read. */
+    /** Cells so far, the last column with a value, and the current column. */
     let text = '';
     let last = 0;
     let column = 0;
@@ -80,7 +79,7 @@ export function createCsvWriter(
   };
 }
 
-/** Tells somebody whose zone is saved that CSV does not have it. */
+/** A saved zone does not apply to CSV. */
 export function noticeZone({ zone, csvZone }: FormatOptions, reporter: Pick<Reporter, 'notice'>): void {
   if (!zone || zone.isUtc || csvZone) return;
   reporter.notice(
@@ -88,39 +87,34 @@ export function noticeZone({ zone, csvZone }: FormatOptions, reporter: Pick<Repo
   );
 }
 
-/** What the output begins with: Excel reads a file as UTF-8 if it begins with this mark. */
+/** Excel needs this mark to read a file as UTF-8. */
 export function csvMark({ csvBom }: Pick<FormatOptions, 'csvBom'>): string {
   return csvBom ? '\ufeff' : '';
 }
 
 /**
- * Characters at the start of a cell that make a spreadsheet run it as a formula (OWASP, "CSV Injection"):
- * also after white space, which some spreadsheets remove, and in the full-width forms that some locales
- * type. NUL is in OWASP's ASVS.
+ * A spreadsheet runs a cell with this start as a formula (OWASP, "CSV Injection"), even after white space,
+ * which some spreadsheets remove, or in full width, as some locales type it. NUL is from OWASP's ASVS.
  */
 const FORMULA = /^(?:[\t\r\n\0]|[\s\u200b-\u200d\u2060]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
 
 /**
- * Places inside a text where a formula would begin in a spreadsheet that parts cells at semicolons or tabs,
- * as in countries with a decimal comma. Such a one takes quotes for text unless they begin a cell, so that a
- * line break parts, too.
+ * Where a formula would begin if a spreadsheet splits at semicolons or tabs, as with decimal commas. Quotes
+ * then count as text unless they begin a cell, so a line break splits too.
  */
 const INNER_FORMULA = /([;\t\r\n])(?=[ \u00a0\v"]{0,20}[=+\-@\0\uff1d\uff0b\uff0d\uff20])/g;
 
-/** Finds out in a third of the time that a text has no such place, as hardly any has one. */
+/** Rules most texts out in a third of the time. */
 const MAY_HAVE_INNER_FORMULA = /[;\t\r\n][ \u00a0\v"=+\-@\0\uff1d\uff0b\uff0d\uff20]/;
 
-/** Returns a text cell. Unless `raw`, apostrophes keep a spreadsheet from running it or a part of it. */
+/** Unless `raw`, apostrophes keep a spreadsheet from running the text. */
 export function csvText(text: string, raw = false): string {
   if (raw) return text;
   const inert = MAY_HAVE_INNER_FORMULA.test(text) ? text.replace(INNER_FORMULA, "$1'") : text;
   return FORMULA.test(inert) ? `'${inert}` : inert;
 }
 
-/**
- * The cell of a JSON value: guarded text, numbers as the service wrote them, lists as JSON, empty for null.
- * Times are in the zone, if there is one.
- */
+/** Text is guarded, numbers stay as written, lists are JSON, null is empty. */
 function csvCell(
   bytes: Buffer,
   start: number,
@@ -137,11 +131,11 @@ function csvCell(
   return isNumber ? text : csvText(text, raw);
 }
 
-/** Text of others is guarded by `csvText`. */
+/** Guard texts from outside with `csvText`. */
 export type CsvCell = string | number | null;
 export type CsvRow = readonly CsvCell[];
 
-/** Rows as CSV (RFC 4180), every line ended by CR LF. A terminal does not act on their texts. */
+/** RFC 4180, with CR LF. Control characters are escaped for a terminal. */
 export function csvTable(
   rows: readonly CsvRow[],
   { isTerminal }: Pick<Output, 'isTerminal'>,
@@ -154,17 +148,17 @@ export function csvTable(
   return rows.map((row) => csvRecord(row.map(cellOf).join(delimiter), row.length)).join('');
 }
 
-/** Ends a line. Readers would skip an empty one. */
+/** Readers would skip an empty line. */
 function csvRecord(text: string, cells: number): string {
   return `${text === '' && cells === 1 ? '""' : text}\r\n`;
 }
 
-/** RFC 4180, section 2.6: the delimiter, a quote or a line break of any kind belongs in quotes. */
+/** RFC 4180, section 2.6: the delimiter, quotes and line breaks of any kind need quotes. */
 function csvQuoted(text: string, delimiter: string): string {
   return text.includes(delimiter) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** The columns of some fields: of one that is an object, those of its members. */
+/** An object is replaced by columns for its members. */
 function pickedColumns(page: Items, fields: readonly FieldPath[], zone: TimeZone): CsvColumn[] {
   const reader = new FieldReader(fields, zone);
   const shapes = fields.map(() => new ValueShape());
@@ -177,12 +171,11 @@ function pickedColumns(page: Items, fields: readonly FieldPath[], zone: TimeZone
   }
   return fields.flatMap((field, index) => {
     const shape = shapes[index] as ValueShape;
-    // Where some are scalars the column is the one that was asked for, and an object is JSON in its cell.
+    // If some values are scalars, keep the requested column and show objects as JSON.
     return shape.isPlain ? [{ ...field, isOuter: false }] : columnsOf(shape, field);
   });
 }
 
-/** Calls `onLate` with the path of each member of an item that no column shows. */
 function noteLatePaths(
   item: Items,
   list: ListKind,
@@ -197,7 +190,7 @@ function noteLatePaths(
   for (const path of columnsOfItem.result()) if (!isShown(path)) onLate(`"${path.text}"`);
 }
 
-/** The full paths of the known fields that are in the events of some items. */
+/** Full paths of known fields inside the events. */
 function eventPaths(items: Items): FieldPath[] {
   const paths = [...items.values()].flatMap((item) => (isObject(item) ? pathsInEvent(item) : []));
   const distinct = new Map(paths.map((steps) => [steps.join('\n'), steps]));

@@ -9,7 +9,7 @@ const UNTRUSTED = {
   'unknown-authority': 'its certificate comes from an authority that this machine does not trust',
 } as const;
 
-/** Why a delivery to an endpoint would fail, as a sentence without its end. */
+/** Returns a clause. */
 export function endpointProblemText(problem: EndpointProblem, zone: TimeZone): string {
   switch (problem.kind) {
     case 'private':

@@ -1,22 +1,21 @@
 import type { EventColumn } from '../items/item-columns.ts';
 import type { ColumnHead } from './table-layout.ts';
 
-/*
- * How the columns of events give way on a narrow terminal, in every table that shows events or sums them up.
- * What tells rows apart stays: time, status, type, who the event is for, and what went wrong where there is
- * room. An id goes first, since nothing needs it that people read.
+/**
+ * Decides which columns of events give way on a narrow terminal. Columns that distinguish rows stay: time,
+ * status, type, receiver and, if there is room, the error. Ids go first, since people do not need them to
+ * read the table.
  */
 
-/** The rank of columns of which a higher one is left out earlier. */
+/** Columns with a higher rank are left out earlier. */
 export const SPARE = { id: 5, other: 4, error: 1 } as const;
 const SPARE_SECOND_ID = 6;
 
-/** Enough to tell one error from another, and what 100 columns leave beside the longest common types. */
+/** Enough to distinguish errors, and the room that 100 columns leave next to the longest common types. */
 const LEAST_ERROR_COLUMNS = 15;
-/** Enough for the name of a host. */
+/** Enough for a host name. */
 const LEAST_WHO_COLUMNS = 16;
 
-/** The head of each column of events. */
 export const EVENT_HEADS: Readonly<Record<EventColumn, ColumnHead>> = {
   createdOn: { title: 'createdOn' },
   publishStatus: { title: 'publishStatus', shortTitle: 'status' },
@@ -26,20 +25,19 @@ export const EVENT_HEADS: Readonly<Record<EventColumn, ColumnHead>> = {
 };
 export const ERROR_HEAD: ColumnHead = { title: 'error', spare: SPARE.error, least: LEAST_ERROR_COLUMNS };
 
-/** An id beside the name that people read. */
+/** An id next to a name. */
 export const SECOND_ID: Omit<ColumnHead, 'title'> = { spare: SPARE_SECOND_ID, isWhole: true };
 
-/** A column that names a receiver: a name, an address or the id of a subscription. */
+/** A name, an address or a subscription's id. */
 export function whoHead(title: string): ColumnHead {
   return { title, least: LEAST_WHO_COLUMNS, isTelling: true };
 }
 
-/** The customers, by the name-field. */
+/** The customer, from the name field. */
 export const FOR_HEAD: ColumnHead = whoHead('for');
-/** The callback address of their subscription. */
 export const ADDRESS_HEAD: ColumnHead = whoHead('address');
 
-/** The address or id of a subscription after a column that names the receiver already. */
+/** For an address or id next to another column that names the receiver. */
 export function secondReceiver(head: ColumnHead): ColumnHead {
   return { ...head, spare: SPARE_SECOND_ID, tellsApart: 1 };
 }

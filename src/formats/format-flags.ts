@@ -25,55 +25,48 @@ import {
 import type { TableNote } from './table-note.ts';
 
 export interface FormatOptions {
-  /** `pretty` is one event on a terminal as indented JSON. */
+  /** `pretty` prints one event as indented JSON on a terminal. */
   readonly format: FormatName | 'pretty';
-  /** Only these fields, in this order. */
   readonly fields?: readonly FieldPath[] | undefined;
-  /** True if they are the saved columns of tables, which other items than these may have. */
+  /** True for the saved columns of tables, which may not fit these items. */
   readonly areFieldsSaved?: boolean;
-  /** False: without the line of titles, in a table and in CSV. */
   readonly hasHeader?: boolean | undefined;
   readonly jq?: string | undefined;
-  /** Leaves text in CSV cells as it is, even where a spreadsheet would run it. */
+  /** Does not guard cells that a spreadsheet would run. */
   readonly csvRaw?: boolean | undefined;
   readonly csvBom?: boolean | undefined;
   readonly csvDelimiter?: string | undefined;
-  /**
-   * Items like those to come. A table makes its columns wide enough for these too, if its first page is
-   * small.
-   */
+  /** More items to measure column widths with, if the first page is small. */
   readonly sample?: Items | undefined;
-  /** True if items come for as long as the user wants: what is said of the columns is said first. */
+  /** True for an endless stream, so notices come first. */
   readonly isLive?: boolean;
-  /** True if the items were asked for by their ids, which a table then always has. */
+  /** True if items were requested by id, which a table then always shows. */
   readonly isById?: boolean;
-  /** Fields that have the same value in every item because of the filters. */
+  /** Fields with a single value because of the filters. */
   readonly constant?: ReadonlySet<string>;
-  /** The zone of hours and weekdays, in which a table shows times. */
+  /** For times in tables, and for hours and weekdays. */
   readonly zone?: TimeZone;
-  /** The columns of CSV, if the items to print were read before. */
+  /** Known if the items were read before. */
   readonly csvColumns?: CsvColumns | undefined;
-  /** The zone of times in CSV, if the command line names one; otherwise they are the service's text. */
+  /** Set if the command line names a zone; otherwise CSV keeps the service's text. */
   readonly csvZone?: TimeZone | undefined;
   readonly list: ListKind;
-  /** Names of subscriptions for default columns of tables. */
   readonly names?: SubscriptionLabels | undefined;
-  /** The field that names who an event is for: a default column of tables. */
+  /** Names the receiver of an event. */
   readonly nameField?: FieldPath | undefined;
-  /** Called with the name of a field that has no column, since the first page lacks it. */
+  /** Called with a field that has no column because the first page lacks it. */
   readonly onLate?: ((name: string) => void) | undefined;
   /**
-   * Describes a table for the line below it: all of it in Markdown, the first fact on a terminal. Called
-   * after the last item, with the number printed.
+   * Describes a table, in full in Markdown, by the first fact on a terminal. Called with the number of items
+   * printed.
    */
   readonly note?: (count: number) => TableNote | Promise<TableNote>;
-  /** True if Markdown also holds each item as a block of JSON. */
+  /** Adds each item to Markdown as a block of JSON. */
   readonly hasBlocks?: boolean;
 }
 
-/** The subscriptions of a service, as people know them. */
 export interface SubscriptionLabels {
-  /** Waits until those with these ids are known, or are not to be known. Never rejects. */
+  /** Resolves once these ids are known or cannot be. Never rejects. */
   learn(ids: Iterable<string>): Promise<void>;
   labelOf(id: string): string | undefined;
 }
@@ -115,16 +108,14 @@ function csvDelimiterFlag(): Option {
   });
 }
 
-/** The formats are also what completion and `help --json` offer. */
+/** Completion and `help --json` read the choices. */
 function addOutputFlag(command: Command, formats: readonly FormatName[]): Command {
   const option = new Flag('-o, --output <format>', orList(formats), { preset: formats[0] });
   option.argChoices = [...formats];
   return command.addOption(option);
 }
 
-/**
- * The flag for a jq program over that JSON. A flag of jq that stands before the program is an unknown option.
- */
+/** Rejects a flag of jq that precedes the program. */
 export function jqFlag(command: Command, over: string): Option {
   const text = `run a jq program over ${over}; strings come out raw`;
   return command.createOption('-q, --jq <program>', text).argParser((program) => {
@@ -151,7 +142,7 @@ export function addFormatFlags(command: Command): Command {
     .hook('preAction', checkFormat);
 }
 
-/** Checks that `-o` does not name a file. Throws `UsageError`. */
+/** Throws `UsageError` if `-o` looks like a file. */
 export function checkFormat(_: Command, command: Command): void {
   const { output } = command.opts<FormatFlags>();
   if (output !== undefined && /[./\\]/.test(output)) throw isFile(output, command);
@@ -170,13 +161,12 @@ function isFile(output: string, { options }: Command): UsageError {
   });
 }
 
-/** A format that a flag names, and the flag as it was typed. */
 interface AskedFormat {
   readonly name: FormatName;
   readonly typed: string;
 }
 
-/** The format that a flag asks for. Throws `UsageError` if flags ask for several. */
+/** Throws `UsageError` for contradicting flags. */
 function askedFormat(flags: FormatFlags, offered: readonly FormatName[]): AskedFormat | undefined {
   const asked = new Map<FormatName, string>();
   if (flags.output !== undefined)
@@ -192,8 +182,8 @@ function askedFormat(flags: FormatFlags, offered: readonly FormatName[]): AskedF
 }
 
 /**
- * The format that the name of the output's file stands for. Throws `UsageError` for one that is not to be
- * had, since a table would stand in the file.
+ * By the file's ending. Throws `UsageError` for a format that does not exist, instead of writing a table into
+ * the file.
  */
 function formatForFile(
   outputFile: string | undefined,
@@ -216,7 +206,7 @@ function formatForFile(
   return named;
 }
 
-/** Throws `UsageError` for a flag that does nothing in this format. */
+/** Throws `UsageError` for flags without effect in this format. */
 function checkFormatFlags(flags: FormatFlags, format: FormatName, typed: string | undefined): void {
   const { isJson, hasTitles } = registry[format];
   if (flags.jq !== undefined && !isJson)
@@ -231,10 +221,7 @@ function checkFormatFlags(flags: FormatFlags, format: FormatName, typed: string 
     throw new UsageError(`--no-header needs a table or --csv: ${typed ?? 'JSON'} has no line of titles`);
 }
 
-/**
- * Returns the format that the flags ask for, else that of the file's name. Throws `UsageError` if they
- * contradict each other.
- */
+/** Uses the flags, else the ending of the output file. Throws `UsageError` for contradicting flags. */
 export function formatOptions(
   flags: FormatFlags & OutputFlags,
   list: ListKind,
@@ -244,7 +231,7 @@ export function formatOptions(
   const ofFile = formatForFile(flags.outputFile, asked, offered);
   const given = asked?.name ?? (flags.jq === undefined ? ofFile : 'json');
   const isOffered = given !== undefined && offered.includes(given);
-  // A lone number is what it is in every format.
+  // A count prints the same number in every format.
   if (given && !isOffered && offered.length > 2)
     throw new UsageError(`--output-file: the formats of this command are ${orList(offered)}, not ${given}`, {
       next: 'end the name of the file in .json or .md, or add -o table',
@@ -256,23 +243,19 @@ export function formatOptions(
   return { format, list, fields, jq, csvRaw, csvBom, csvDelimiter, hasHeader };
 }
 
-/** The flags that `program.ts` acts on. */
+/** `program.ts` acts on these. */
 export interface OutputFlags {
-  /** False with `--no-pager`. */
   readonly pager?: boolean;
   readonly outputFile?: string;
 }
 
-/**
- * For commands that print data and end: `program.ts` shows through the user's pager what does not fit on the
- * terminal.
- */
+/** For commands that print data and end. `program.ts` starts the pager if the output exceeds the terminal. */
 export function addPagerFlag(command: Command): Command {
   const variables = ['HOOKTRAIL_PAGER', 'PAGER'];
   return command.addOption(new Flag('--no-pager', 'print to the terminal itself', { variables }));
 }
 
-/** For commands that print data and end: `program.ts` gives them the file as their standard output. */
+/** For commands that print data and end. `program.ts` redirects their standard output. */
 export function addOutputFileFlag(command: Command): Command {
   return command.option(
     '--output-file <file>',
@@ -281,21 +264,16 @@ export function addOutputFileFlag(command: Command): Command {
   );
 }
 
-/** The flags of a command over events, which it prints or sums up. */
 export interface EventFlags extends FilterFlags, FormatFlags, SettingFlags {
   readonly concurrency?: number;
 }
 
-/** For commands that print items and end. */
 export function addListFlags(command: Command): Command {
   addFormatFlags(addPagerFlag(command));
   return addConnectionFlags(addOutputFileFlag(command));
 }
 
-/**
- * For commands that sum up events, with what their formats print. Formats beside `table` and `json` are those
- * of real tables.
- */
+/** For commands that sum up events. Only tables have formats other than `table` and `json`. */
 export function addSummaryFlags(
   command: Command,
   formats: readonly FormatName[],
@@ -314,17 +292,13 @@ export function addSummaryFlags(
       .addOption(csvDelimiterFlag());
   if (hasTable) command.option('--no-header', NO_HEADER);
   command.optionsGroup('Options:').hook('preAction', checkFormat);
-  // One number fits every screen.
   if (hasTable) addPagerFlag(command);
   return addConnectionFlags(addOutputFileFlag(command));
 }
 
 type OptionsCall<Flags> = Pick<Call<Flags>, 'flags' | 'settings' | 'context' | 'reporter'>;
 
-/**
- * The filters that the flags ask for, with times in the zone of the settings, and with the field that names
- * who an event is for, if the settings name one. Throws `UsageError`.
- */
+/** Uses the zone, the name field and the marketplaces of the settings. Throws `UsageError`. */
 export function filtersOf({
   flags,
   settings,
@@ -342,7 +316,7 @@ export function filtersOf({
   return new EventFilters({ ...filters, marketplaces, marketplaceChoice });
 }
 
-/** The flags of a command that sums up events, in their final form. Throws `UsageError`. */
+/** Throws `UsageError`. */
 export function summaryOptions(call: OptionsCall<EventFlags>, formats: readonly FormatName[] = FORMAT_NAMES) {
   const { flags } = call;
   const filters = filtersOf(call);
@@ -355,10 +329,7 @@ export function summaryOptions(call: OptionsCall<EventFlags>, formats: readonly 
   return { filters, format, from: flags.from, concurrency: flags.concurrency ?? CONCURRENCY };
 }
 
-/**
- * The same of a command that prints events: tables have the saved columns (`config set fields`) if none are
- * given.
- */
+/** Like `summaryOptions`; tables default to the saved columns (`config set fields`). */
 export function eventOptions(call: OptionsCall<EventFlags>) {
   const { format, ...others } = summaryOptions(call);
   const isTable = format.format === 'table' || format.format === 'markdown';
@@ -367,10 +338,7 @@ export function eventOptions(call: OptionsCall<EventFlags>) {
   return { ...others, format: { ...format, fields: saved, areFieldsSaved: true } };
 }
 
-/**
- * The columns of tables that the settings name, if they do. Throws `UsageError` for a text that is not a list
- * of fields.
- */
+/** Throws `UsageError` for an invalid list of fields. */
 export function savedFields({ fields }: RunSettings): readonly FieldPath[] | undefined {
   return fields && parseFieldPaths(fields.text, fields.source);
 }

@@ -1,20 +1,18 @@
 import { type Advice, advise, hooktrail } from '../advice.ts';
 
-/** What the command line knows of an output format. `formats.ts` has the writer of each. */
+/** The writers are in `formats.ts`. */
 export interface Format {
-  /** Other words for it, which are also endings of files. */
+  /** Also file endings. */
   readonly synonyms: readonly string[];
-  /** True if a flag is named like it. */
   readonly hasFlag?: true;
-  /** True if a jq program can run on what it prints. */
+  /** True if jq can run on the output. */
   readonly isJson?: true;
-  /** True if it begins with a line of titles. */
   readonly hasTitles?: true;
 }
 
 export type FormatName = 'table' | 'json' | 'ndjson' | 'csv' | 'markdown';
 
-/** The formats in the order in which errors and help list them; the first is the default. */
+/** In the order of errors and help; the first is the default. */
 export const formats: Readonly<Record<FormatName, Format>> = {
   table: { synonyms: ['text', 'pretty', 'wide'], hasTitles: true },
   json: { synonyms: ['yaml', 'yml'], hasFlag: true, isJson: true },
@@ -25,20 +23,18 @@ export const formats: Readonly<Record<FormatName, Format>> = {
 
 export const FORMAT_NAMES = Object.keys(formats) as readonly FormatName[];
 
-/** The format that each synonym stands for. */
 export function formatSynonyms(): Readonly<Record<string, FormatName>> {
   return Object.fromEntries(
     FORMAT_NAMES.flatMap((name) => formats[name].synonyms.map((synonym) => [synonym, name])),
   );
 }
 
-/** The format that the ending of a file's name stands for. */
 export function formatOfFile(file: string): FormatName | undefined {
   const ending = endingOf(file);
   return formatSynonyms()[ending] ?? FORMAT_NAMES.find((name) => name === ending);
 }
 
-/** Endings of files whose format no command writes, with what to do instead. */
+/** File endings of formats that no command writes, with alternatives. */
 const FOREIGN_ENDINGS: readonly { readonly endings: string; readonly next: Advice }[] = [
   { endings: 'tsv tab xls xlsx xlsm ods numbers', next: 'end its name in .csv, which spreadsheets open' },
   {
@@ -56,7 +52,6 @@ const FOREIGN_ENDINGS: readonly { readonly endings: string; readonly next: Advic
   { endings: 'xml', next: 'end its name in .json' },
 ];
 
-/** The ending of a file whose name promises a format that there is not, with what to do instead. */
 export function foreignFormatOf(
   file: string,
 ): { readonly ending: string; readonly next: Advice } | undefined {

@@ -20,7 +20,7 @@ import { createMarkdownWriter, markdownNote, markdownTable } from './markdown.ts
 import { ended, loadTableLook, type Table, type TableLook } from './table.ts';
 import { type NoteWindow, tableNote } from './table-note.ts';
 
-/** Creates the writer of a format, which loads the libraries of that format only. */
+/** Loads only the libraries that the format needs. */
 export async function createItemWriter(
   options: FormatOptions,
   context: JqContext,
@@ -37,7 +37,7 @@ export async function createItemWriter(
       reporter.warning(
         `a later page has ${name}, which the first did not: it has no column; name the columns with --fields`,
       );
-    // Names that are ids would have no end.
+    // Names that are ids would be unlimited.
     late.add(late.size < MOST_LATE || late.has(name) ? name : 'others');
   };
   const writer = await writerOf({ ...options, onLate }, context, reporter);
@@ -50,7 +50,7 @@ export async function createItemWriter(
   return { ...writer, end };
 }
 
-/** The number of late fields that are named. */
+/** Maximum late fields in the warning. */
 const MOST_LATE = 20;
 
 type CreateWriter = (
@@ -59,7 +59,6 @@ type CreateWriter = (
   reporter: Reporter,
 ) => ItemWriter | Promise<ItemWriter>;
 
-/** The writer of each format; `pretty` is one item for a person. */
 const writers: Readonly<Record<FormatOptions['format'], CreateWriter>> = {
   table: createTableWriter,
   json: async (options, stdout, { stdoutColor }) =>
@@ -77,16 +76,14 @@ async function writerOf(options: FormatOptions, context: JqContext, reporter: Re
   return await createJqWriter({ program: jq, fields, zone, perItem: format === 'ndjson' }, context, reporter);
 }
 
-/**
- * Returns a writer that also warns at the end of fields that no item had, since their names may be misspelt.
- */
+/** Warns at the end of fields that no item had, which may be misspelt. */
 function withFieldWarnings(
   writer: ItemWriter,
   fields: readonly FieldPath[],
   list: ListKind,
   reporter: Pick<Reporter, 'warning'>,
 ): ItemWriter {
-  // Whether a field is there is the same in every zone.
+  // Presence does not depend on the zone.
   const reader = new FieldReader(fields, UTC);
   const unseen = new Set(fields.keys());
   let sample: Items | undefined;
@@ -110,8 +107,8 @@ function withFieldWarnings(
 }
 
 /**
- * Prints a value made by the program as JSON: indented and coloured on a terminal, elsewhere as `piped`. With
- * `jq`, prints the program's results.
+ * Prints JSON of our own: indented and coloured on a terminal, otherwise as `piped`. With `jq`, prints the
+ * program's results.
  */
 export async function printJson(
   value: unknown,
@@ -123,7 +120,7 @@ export async function printJson(
   await printItem(Items.of([Buffer.from(JSON.stringify(value))]), jq, context, reporter, `${piped}\n`);
 }
 
-/** The same for a value that is text already. */
+/** Like `printJson`, for items. */
 export async function printItem(
   items: Items,
   jq: string | undefined,
@@ -146,29 +143,26 @@ export async function printItem(
   }
 }
 
-/** A flat object on one line, anything deeper indented. */
+/** Flat objects go on one line. */
 function jsonText(value: unknown): string {
   const nested = Object.values(value as object).some((inner) => inner !== null && typeof inner === 'object');
   return JSON.stringify(value, undefined, nested ? 2 : undefined);
 }
 
-/** A command's summary of events, in each of its formats. */
 export interface Summary {
   readonly json: object;
-  /** Its parts, a line each, where it has such. */
+  /** One object per line. */
   readonly ndjson?: readonly object[];
-  /** Texts of others go through `guarded`, which keeps a spreadsheet from running them. */
+  /** Pass texts from outside through `guarded`, so that no spreadsheet runs them. */
   readonly csv?: (guarded: (text: string) => string) => {
     readonly titles: readonly string[];
     readonly rows: readonly CsvRow[];
   };
-  /** Its rows in Markdown, if there are any, and the facts below them. */
   readonly table: Table | undefined;
   readonly facts: readonly string[];
-  /** The time that it is about. */
   readonly window: NoteWindow | undefined;
   readonly lines: (look: SummaryLook) => readonly string[];
-  /** Said to a person: why to explain these events. */
+  /** The reason to explain these events, for a person. */
   readonly next?: string | false;
 }
 
@@ -186,7 +180,6 @@ export type SummaryCall = Pick<Call, 'flags' | 'settings' | 'context' | 'reporte
 
 type PrintSummary = (summary: Summary, options: SummaryOptions, call: SummaryCall) => Promise<void>;
 
-/** The printer of each format; a command offers those that its summary has. */
 const summaryPrinters: Readonly<Record<FormatOptions['format'], PrintSummary>> = {
   table: printSummaryTable,
   pretty: printSummaryTable,
@@ -196,7 +189,6 @@ const summaryPrinters: Readonly<Record<FormatOptions['format'], PrintSummary>> =
   markdown: printSummaryMarkdown,
 };
 
-/** Prints a summary in the format that was asked for, and on a terminal what to type next. */
 export async function printSummary(
   summary: Summary,
   options: SummaryOptions,
@@ -243,21 +235,19 @@ async function printSummaryCsv(
   await stdout.write(csvMark(format) + text);
 }
 
-/** Prints a table in Markdown, if it has rows, and the note below it. */
 async function printSummaryMarkdown(
   { table, facts, window }: Summary,
   { filters, from }: SummaryOptions,
   call: SummaryCall,
 ): Promise<void> {
   await loadWidths();
-  // Stored events have a window only if the filters give one: events without a time are in none.
+  // Without time filters the window of stored events is incomplete, since some events may lack a time.
   const isAsked = from === undefined || filters.after !== undefined || filters.before !== undefined;
   const parts = { facts, from, ...(window && isAsked ? { window } : {}) };
   const rows = table && table.rows.length > 0 ? `${markdownTable(table)}\n` : '';
   await call.context.stdout.write(rows + markdownNote(tableNote(call, parts)));
 }
 
-/** True for a cell with a date and a time of day. */
 function isTime(cell: CsvCell): boolean {
   return typeof cell === 'string' && readDateTime(cell)?.precision === 'time';
 }
@@ -266,7 +256,6 @@ function inZone(cell: CsvCell, zone: TimeZone | undefined): CsvCell {
   return zone && typeof cell === 'string' ? zone.shown(cell) : cell;
 }
 
-/** The filters in words, but for those of time. */
 export function conditionTexts(filters: EventFilters): string[] {
   return filters.withoutTimes().texts();
 }

@@ -26,23 +26,22 @@ import type { FormatOptions } from './format-flags.ts';
 import { ended, layOut, leftOutNote, loadTableLook, oneLine, type TableLook } from './table.ts';
 import { type Column, type ColumnHead, missingColumn, NONE } from './table-layout.ts';
 
-/** A cell on a terminal is cut after this many UTF-16 units, which is more than a line has. */
+/** UTF-16 units, more than a line of a terminal shows. */
 const LONGEST_CELL_CHARACTERS = 4000;
 
-/** The facts that decide the columns of a table of items. */
 type ItemTableOptions = Pick<
   FormatOptions,
   'list' | 'fields' | 'areFieldsSaved' | 'constant' | 'zone' | 'onLate' | 'names' | 'nameField' | 'isById'
 >;
 
 /**
- * The columns of a table of items such as these, and a function that reads rows of cells: a text as it is, of
- * an object its scalars, times in the zone.
+ * Returns the columns and a function that reads cells: strings as they are, the scalars of objects, times in
+ * the zone.
  */
 export function itemTable(pages: readonly Items[], options: ItemTableOptions, isTerminal: boolean) {
   const { list, constant, zone = UTC, onLate, nameField, isById, areFieldsSaved } = options;
   const fields = options.fields ?? withNameField(defaultFields(pages, list), pages, nameField);
-  // A field that was asked for on the line is shown as it is.
+  // Show fields from the command line unchanged.
   const isAsItIs = options.fields !== undefined && options.areFieldsSaved !== true;
   const subscription = isAsItIs ? -1 : fields.findIndex(isSubscription);
   const { names } = options;
@@ -66,7 +65,7 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
   const ownHeads = fields.map(headOf);
   const isSecond = nameField !== undefined && fields.some(({ text }) => text === nameField.text);
   const addressHead = isSecond && !options.fields ? secondReceiver(ADDRESS_HEAD) : ADDRESS_HEAD;
-  // On a terminal the address replaces the id, elsewhere it follows it.
+  // The address replaces the id on a terminal, and follows it elsewhere.
   const replaced = isTerminal ? 1 : 0;
   const at = subscription + 1 - replaced;
   const heads = hasAddresses ? ownHeads.toSpliced(at, replaced, addressHead) : ownHeads;
@@ -94,7 +93,6 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
   return { heads, read };
 }
 
-/** The columns of a table of such pages, but for those that are `shown` already. */
 function defaultFields(pages: readonly Items[], list: ListKind, shown = new Set<string>()): FieldPath[] {
   if (pages.length === 0) return [];
   const isKnown = EVENT_COLUMNS.every((name) => shown.has(name));
@@ -105,10 +103,7 @@ function defaultFields(pages: readonly Items[], list: ListKind, shown = new Set<
   return all.filter(({ text }) => !shown.has(text));
 }
 
-/**
- * The same with the field that names who an event is for, where the events have it: in front of the
- * subscription.
- */
+/** Inserts the name field before the subscription, if the events have it. */
 function withNameField(
   fields: readonly FieldPath[],
   pages: readonly Items[],
@@ -123,7 +118,7 @@ function withNameField(
 
 const ERROR = 'error';
 
-/** The last part of a path, unless it is empty, a number, or may be taken for another column. */
+/** The last name of the path, unless it is empty, a number or ambiguous. */
 export function columnTitle({ text, steps }: FieldPath, fields: readonly FieldPath[]): string {
   const last = steps.at(-1) ?? '';
   const alike = fields.filter((field) => field.steps.at(-1) === last || field.text === last);
@@ -139,7 +134,7 @@ const KNOWN_HEADS: Readonly<Record<string, ColumnHead>> = {
   [ERROR]: ERROR_HEAD,
 };
 
-/** How the usual columns of subscriptions give way: addresses tell them apart, and their rules are long. */
+/** Addresses distinguish subscriptions; their rules are long. */
 const SUBSCRIPTION_HEADS: Readonly<Record<string, Partial<ColumnHead>>> = {
   callbackUrl: whoHead('callbackUrl'),
   isEnabled: { shortTitle: 'on' },
@@ -147,10 +142,7 @@ const SUBSCRIPTION_HEADS: Readonly<Record<string, Partial<ColumnHead>>> = {
   'subscriptionRules.marketplaces': { spare: SPARE.other },
 };
 
-/**
- * How a default column gives way where there is little room. Of unknown columns the first one stays, and
- * beside a name the id of the subscription is one that nothing needs.
- */
+/** The first unknown column stays. Next to a name, nobody needs the subscription's id. */
 function defaultHead(
   { text }: FieldPath,
   index: number,
@@ -164,16 +156,14 @@ function defaultHead(
   return KNOWN_HEADS[text] ?? { title: text, spare: index > 0 ? SPARE.other : 0 };
 }
 
-/** The ids of the subscriptions of some events. */
 export function subscriptionIdsOf(page: Items): string[] {
   const read = createRowReader([memberPath('subscriptionId')], valueText, '');
   return read(page).flatMap(([id = '']) => (id === '' ? [] : [id]));
 }
 
 /**
- * A table whose columns and widths the first page decides and all later pages keep, so that it streams. On a
- * terminal every row fits its width, also after the terminal was resized; elsewhere a later, wider value
- * pushes its own row's rest and is never cut.
+ * Streams a table whose columns are decided by the first page. On a terminal every row fits, even after a
+ * resize; in a pipe values are never cut, so a wide one shifts the rest of its row.
  */
 export async function createTableWriter(
   options: FormatOptions,
@@ -193,12 +183,11 @@ class StreamedTable {
   readonly #look: TableLook;
   readonly #reporter: Reporter;
   #table: ReturnType<typeof itemTable> | undefined;
-  /** The rows that the widths are decided by. */
+  /** The rows that decide the widths. */
   #measured: readonly Row[] = [];
-  /** The rows of the page before. */
   #last: readonly Row[] = [];
   #columns: readonly Column[] = [];
-  /** The width of the terminal that the columns fit; undefined in a pipe. */
+  /** Undefined in a pipe. */
   #room: number | undefined;
   #leftOut: string | undefined;
   #count = 0;
@@ -240,7 +229,6 @@ class StreamedTable {
     if (count !== undefined) this.#reporter.notice(count);
   }
 
-  /** Chooses the columns by the first page, and returns its rows. */
   async #begin(page: Items): Promise<readonly Row[]> {
     const { fields, names, sample } = this.#options;
     if (!fields) await names?.learn(subscriptionIdsOf(page));
@@ -250,7 +238,7 @@ class StreamedTable {
     return rows;
   }
 
-  /** True if rows would look alike that a column which is left out tells apart. */
+  /** True if rows look alike because a column is left out. */
   async #isColumnMissing(rows: readonly Row[]): Promise<boolean> {
     if (!this.#table) return false;
     await loadWidthsFor(rows.flat());
@@ -273,7 +261,7 @@ class StreamedTable {
   }
 }
 
-/** In a pipe times stay as they came. */
+/** Keeps times unchanged in a pipe. */
 function asItCame(column: Column): Column {
   return column.kind === 'time' ? { ...column, kind: 'text' } : column;
 }

@@ -11,32 +11,26 @@ import { createPicker } from './json.ts';
 
 interface JqOptions {
   readonly program: string;
-  /** Fields that are picked before the program runs. */
+  /** Picked before the program runs. */
   readonly fields: readonly FieldPath[] | undefined;
-  /** The zone of hours and weekdays among the fields. */
+  /** For hours and weekdays. */
   readonly zone: TimeZone;
-  /**
-   * Runs the program on each item as its page arrives, so that memory stays flat, instead of once on an array
-   * of all items.
-   */
+  /** Runs on each item as pages arrive, with constant memory, instead of once on the whole array. */
   readonly perItem: boolean;
 }
 
-/** Bytes that the library's WebAssembly memory can grow to. jq can hold an array of about 50 MB in it. */
+/** Limit of the library's WebAssembly memory, enough for an array of about 50 MB. */
 const MEMORY_BYTES = 256 * 2 ** 20;
-/** Other failures that are shown. */
+/** Maximum further failures shown. */
 const SHOWN_FAILURES = 3;
-/** jq's exit code for a program that does not compile. */
 const NOT_COMPILED = 3;
 
-/** The parts of a context that a jq program needs. */
 export type JqContext = Pick<Context, 'stdout' | 'signal' | 'memory'>;
 
 /**
- * Runs a jq program over the JSON output. Strings come out raw, other results compact, or on a terminal
- * indented, as `gh --jq` does. For the array of all items it keeps them in memory, and prints nothing if the
- * read is aborted: a result for some of them would be wrong. Throws `UsageError` for a program that does not
- * compile.
+ * Prints strings raw and other results compact, or indented on a terminal, as `gh --jq` does. The array of
+ * all items is kept in memory, and nothing is printed if the read is aborted, since a partial result would be
+ * wrong. Throws `UsageError` if the program does not compile.
  */
 export async function createJqWriter(
   { program, fields, zone, perItem }: JqOptions,
@@ -53,7 +47,7 @@ export async function createJqWriter(
       const raw = withRawStrings(text);
       await stdout.write(stdout.isTerminal ? terminalSafe(raw) : raw);
     }
-    // Its exit code is only that of the last item.
+    // The exit code covers only the last item.
     if (exitCode !== 0 || /^jq: error/m.test(stderr)) throw failedProgram(stderr, perItem);
     if (stderr !== '') reporter.notice(stderr.trimEnd());
   };
@@ -69,15 +63,15 @@ export async function createJqWriter(
       pages.push(lines);
     },
     end: async () => {
-      // A raw line feed occurs only after an item.
+      // Line feeds occur raw only between items.
       if (!perItem) await run(`[${Buffer.concat(pages).toString().trimEnd().replaceAll('\n', ',')}]`);
     },
   };
 }
 
 /**
- * Starts jq in a thread and compiles the program, once a run. Throws `UsageError` if it does not compile. The
- * thread ends with the run, even in the middle of the program when the run is aborted.
+ * Compiles the program in a thread, once per run. Throws `UsageError` if it does not compile. The thread ends
+ * with the run, and an abort stops the program at once.
  */
 export async function startJq(
   program: string,
@@ -89,14 +83,14 @@ export async function startJq(
 
 async function compile(program: string, signal: AbortSignal): Promise<JqProgram> {
   const thread = await JqThread.start(program, signal);
-  // Without input jq only compiles the program.
+  // Without input jq only compiles.
   const { stderr, exitCode } = await thread.run('', ['--']);
   if (exitCode !== NOT_COMPILED) return thread;
   const details = linesOf(stderr).filter((line) => !/^\d+ compile errors?$/.test(line));
   throw new UsageError(`--jq: '${program}' is not a jq program`, { details });
 }
 
-/** jq in a thread of its own, which does not keep the process alive while it is idle. */
+/** Does not keep the process alive while idle. */
 class JqThread implements JqProgram {
   readonly #program: string;
   readonly #worker: Worker;
@@ -111,7 +105,7 @@ class JqThread implements JqProgram {
 
   static async start(program: string, signal: AbortSignal): Promise<JqThread> {
     const { Worker } = await import('node:worker_threads');
-    // Its console is not ours: the library writes there when it cannot start or its memory is full.
+    // Discard its output: the library prints there when it cannot start or runs out of memory.
     const worker = new Worker(new URL('./jq-worker.mjs', import.meta.url), { stdout: true, stderr: true });
     return new JqThread(program, worker, signal);
   }
@@ -147,9 +141,8 @@ function cannotStart(cause: unknown): unknown {
 }
 
 /**
- * Returns what `--raw-output` would print. jq has to print JSON, because the library trims its output. A line
- * of it that begins with a quote is a whole string: everything inside an array or an object is indented, or
- * follows on its line.
+ * Emulates `--raw-output`, since the library trims its output. A line that begins with a quote is a whole
+ * string: nested values are indented or follow on a line.
  */
 function withRawStrings(text: string): string {
   const lines = text.split('\n').map((line) => (line.startsWith('"') ? (JSON.parse(line) as string) : line));
@@ -165,8 +158,7 @@ function tooLarge(cause?: unknown): ServiceError {
 
 function failedProgram(stderr: string, perItem: boolean): UsageError | ServiceError {
   const [first = '', ...others] = new Set(linesOf(stderr));
-  // An event that jq cannot read, with half a surrogate pair or too many levels, is no fault of the command
-  // line.
+  // Half a surrogate pair or too many levels are not a mistake in the command line.
   if (first.startsWith('parse error'))
     return new ServiceError(`--jq: jq cannot read an event: ${first}`, { next: '--json prints all events' });
   return new UsageError(`--jq: ${first}`, {

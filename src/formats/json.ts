@@ -9,14 +9,14 @@ import { type TimeZone, UTC } from '../time/time-zone.ts';
 
 interface PickedFields {
   readonly fields?: readonly FieldPath[] | undefined;
-  /** The zone of hours and weekdays among them. */
+  /** For hours and weekdays. */
   readonly zone?: TimeZone;
 }
 
 /**
- * Prints items as JSON: each item is the service's own bytes, or an object of the `fields` picked from them.
- * `json` is one array with one item per line, `ndjson` one item per line and nothing else. Each page is one
- * write, and text is decoded only for a terminal, where the array is indented and coloured.
+ * Prints the service's own bytes, or objects of the picked `fields`. `json` is an array with one item per
+ * line, `ndjson` the items alone. Writes once per page; decodes text only for a terminal, which gets it
+ * indented and coloured.
  */
 export function createJsonWriter(
   format: 'json' | 'ndjson',
@@ -50,12 +50,12 @@ function indented(items: Items, palette: Palette): string {
 }
 
 /**
- * Makes objects of the given fields only, in their order and named as typed. Each value is the item's own
- * text, a list where a path goes through one; a missing one is `null`, so that every object has every member.
+ * Returns objects of these fields, in order and named as typed, with values as written. A missing field is
+ * `null`, so every object has every member.
  */
 export function createPicker(fields: readonly FieldPath[], zone: TimeZone): (page: Items) => Items {
   const reader = new FieldReader(fields, zone);
-  // Each character of these texts is a byte of UTF-8, as those of the values are.
+  // Latin-1 keeps each byte of UTF-8 as a character, as for the values.
   const leads = fields.map(({ text }, index) =>
     Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(text)}:`).toString('latin1'),
   );
@@ -80,21 +80,16 @@ export function createPicker(fields: readonly FieldPath[], zone: TimeZone): (pag
   };
 }
 
-/**
- * Deepest level that is indented. Without a limit, the output would grow with the square of a hostile text's
- * depth.
- */
+/** Maximum indentation: otherwise output would grow with the square of a hostile text's depth. */
 const DEEPEST = 40;
 /**
- * A string, which is a name if a colon follows; a bracket, with the one that closes it at once; a comma; or
- * another value.
+ * A string with the colon after a name; a bracket, with its closing one if empty; a comma; or another value.
  */
 const TOKEN = /("[^"\\]*(?:\\.[^"\\]*)*")\s*(:)?|[{[]\s*([}\]])?|[}\],]|[^\s"{}[\],:]+/g;
 
 /**
- * Indents a JSON value for a terminal. Each token is the service's own text: numbers, escapes and duplicate
- * keys stay as they are; characters that act on a terminal become escapes. `outer` is how deep the whole of
- * it is indented.
+ * Keeps numbers, escapes and duplicate keys as written, and escapes characters that act on a terminal.
+ * `outer` is the initial depth.
  */
 export function prettyJson(bytes: Buffer, start: number, end: number, palette: Palette, outer = 0): string {
   let text = '  '.repeat(outer);
@@ -107,7 +102,7 @@ export function prettyJson(bytes: Buffer, start: number, end: number, palette: P
       name = quoted;
       text += `${palette.accent(terminalSafeLine(name))}: `;
     } else if (OPENERS.includes(first)) {
-      // What is closed at once has no lines of its own.
+      // Empty brackets stay on one line.
       depth += Number(closer === '');
       text += first + (closer || newLine());
     } else if (CLOSERS.includes(first)) {

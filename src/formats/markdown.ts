@@ -8,9 +8,7 @@ import { oneLine, type Table } from './table.ts';
 import { type ColumnHead, type KindedColumn, kindedColumns, type TableCell } from './table-layout.ts';
 import type { TableNote } from './table-note.ts';
 
-/**
- * A table for tickets and chats (GitHub Flavored Markdown, section 4.10), each line ended. Bars are left out.
- */
+/** GitHub Flavored Markdown, section 4.10. Omits bars. */
 export function markdownTable(
   { heads, rows }: Table,
   columns = columnsOf(heads, rows),
@@ -32,8 +30,8 @@ function markdownLine(cells: readonly string[]): string {
 }
 
 /**
- * Text that keeps to its cell and is shown as it is: neither emphasis, code, a link, an image nor HTML, not
- * even a character by its name in HTML. An address is a link of its own, in which a backslash would stay.
+ * Escapes emphasis, code, links, images, HTML and character references. In a URL, which becomes a link, a
+ * backslash would be visible, so only dangerous characters are escaped.
  */
 function inMarkdown(text: string): string {
   const inert = (part: string) => part.replace(/[\\|`<[\]]|&(?=#?\w{1,32};)/g, '\\$&');
@@ -42,13 +40,13 @@ function inMarkdown(text: string): string {
   );
 }
 
-/** An address as GitHub Flavored Markdown finds it (section 6.9), or a text without one. */
+/** A URL as GitHub Flavored Markdown detects it (section 6.9), or other text. */
 const ADDRESS_OR_REST = /((?:https?:\/\/|www\.)[^\s<]+)|\S+|\s+/g;
 
-/** The line below a table, in italics: `*12 events; created after …: `hooktrail events search --failed`*`. */
+/** In italics: `*12 events; created after …: `hooktrail events search --failed`*`. */
 export function markdownNote({ facts, command }: TableNote): string {
   const words = facts.map(inMarkdown).join('; ');
-  // A span of code ends at the number of backticks that it began with.
+  // A code span ends at as many backticks as it began with.
   const inside = oneLine(command);
   const longest = Math.max(0, ...[...inside.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const ticks = '`'.repeat(longest + 1);
@@ -56,13 +54,13 @@ export function markdownNote({ facts, command }: TableNote): string {
   return `*${words}: ${ticks}${space}${inside}${space}${ticks}*\n`;
 }
 
-/** An item as a block of code. No line of JSON begins with a backtick, which could end it. */
+/** JSON lines never begin with a backtick, which could end the block. */
 function jsonBlock(items: Items, item: number): string {
   const text = prettyJson(items.bytes, items.start(item), items.end(item), plain);
   return `\n\`\`\`json\n${text}\n\`\`\`\n`;
 }
 
-/** Prints items as a table whose columns the first page decides, and below it their blocks and the note. */
+/** The first page decides the columns. */
 export function createMarkdownWriter(options: FormatOptions, stdout: Pick<Output, 'write'>): ItemWriter {
   let table: ReturnType<typeof itemTable> | undefined;
   let columns: readonly KindedColumn[] | undefined;

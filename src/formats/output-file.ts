@@ -7,11 +7,10 @@ import { followLinks, type Replacement, startReplacement } from '../files/whole-
 import { type OutputKind, outputOf } from '../streams.ts';
 
 /**
- * Calls `work` with a standard output that is written to `file` byte for byte, unlike a redirection of
- * Windows PowerShell. The file is replaced as a whole when the work is done. After a failure or an interrupt
- * the old file stays, so that a partial result never looks complete. A pipe or a device is written to. `-` is
- * standard output itself, and so is `/dev/stdout`, which may be a file that others append to. Throws
- * `UsageError` before the work begins if the file cannot be written. `name` is what an error calls it.
+ * Runs `work` with its standard output written to `file` byte for byte, unlike a redirection in Windows
+ * PowerShell. The file is replaced when the work is done; after a failure or interrupt the old one stays.
+ * Pipes and devices are written directly. `-` and `/dev/stdout`, which may be a file others append to, are
+ * standard output itself. Throws `UsageError` first if the file cannot be written.
  */
 export async function writingTo<T>(
   file: string,
@@ -63,21 +62,18 @@ async function openTarget(file: string, name: string, { machine }: Context): Pro
   }
 }
 
-/**
- * The modes are those of a redirection: an existing file keeps its mode, a new one gets its mode from the
- * umask.
- */
+/** Same modes as a redirection: an existing file keeps its mode, a new one follows the umask. */
 async function openFile(file: string, found: Stats | undefined): Promise<Target> {
-  // The file that a link leads to is replaced, not the link.
+  // Replace the target of a link, not the link.
   const replacement = await startReplacement(await followLinks(file), 0o666);
   if (found) await replacement.handle.chmod(found.mode & 0o777).catch(() => undefined);
   return replacement;
 }
 
-/** Opened by the name given: the link that bash makes of `>(command)` leads to no path. */
+/** Uses the given name, since the link that bash makes of `>(command)` does not resolve to a path. */
 async function openDevice(file: string, found: Stats): Promise<Target> {
   const handle = await open(file, 'w');
   const close = () => handle.close();
-  // A pipe is written through a stream: a signal cannot end a synchronous write that waits for its reader.
+  // A signal cannot interrupt a synchronous write that waits for a pipe's reader.
   return { handle, kind: found.isFIFO() ? 'pipe' : 'file', finish: close, abandon: close };
 }

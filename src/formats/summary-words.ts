@@ -8,34 +8,30 @@ import type { TimeZone } from '../time/time-zone.ts';
 import type { SummaryOptions } from './formats.ts';
 import { oneLine, type TableLook } from './table.ts';
 
-/**
- * A time in the user's zone, without its fraction; always with its date, since answers are read on another
- * day.
- */
+/** In the zone, without a fraction, always with the date, since answers are read on other days. */
 export function secondText(text: string, zone: TimeZone): string {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
   return zone.shown(time).replace('T', ' ').replace(/\.\d+/, '');
 }
 
-/** A bound of the time that was asked about; full minutes without seconds. */
+/** Omits the seconds of full minutes. */
 export function boundText({ text }: Instant, zone: TimeZone): string {
   return secondText(text, zone).replace(/( \d\d:\d\d):00(?=\D)/, '$1');
 }
 
-/** True if the time asked about ends now. */
 export function isOpen({ from, filters }: Pick<SummaryOptions, 'from' | 'filters'>): boolean {
   return from === undefined && !filters.before;
 }
 
-/** A window that ended more recently is still about the present. */
+/** A window that ended within this time still counts as current. */
 const PRESENT_MS = MINUTE_MS;
 
-/** True if the time asked about was given an end that has passed: its states may have changed since. */
+/** True if the window has a past end, so states may have changed since. */
 export function isPast({ filters }: Pick<SummaryOptions, 'filters'>, before: Instant, now: number): boolean {
   return filters.before !== undefined && milliseconds(before) < now - PRESENT_MS;
 }
 
-/** The time asked about, in words: `since 2026-11-22 00:00Z`, or from one bound to the other. */
+/** `since 2026-11-22 00:00Z`, or from one bound to the other. */
 export function windowText(
   { after, before }: { after: Instant; before: Instant },
   options: SummaryOptions,
@@ -45,32 +41,28 @@ export function windowText(
   return isOpen(options) ? `since ${start}` : `from ${start} to ${boundText(before, zone)}`;
 }
 
-/**
- * Why there is nothing to show; `untold`: the events whose outcome is not known. `time`: the time in words.
- */
+/** `untold` is the number of events of unknown outcome. */
 export function nothingText({ untold }: { readonly untold: number }, time: string): string {
   return untold === 0 ? `no events ${time}` : `the outcome of ${eventsText(untold)} is unknown`;
 }
 
-/** Words on lines of the width that there is, broken nowhere else, whatever an event or a name has in it. */
 export function proseLines(text: string, { room }: TableLook, indent = ''): string[] {
   const words = oneLine(text);
   if (room === undefined) return [indent + words];
   return wrapWords(words, room - indent.length).map((line) => indent + line);
 }
 
-/** A JSON value in a text: a string as it is. */
 export function anyText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** A rhythm is known to a tenth at best: from ten of a unit on, smaller ones are left out. */
+/** A rhythm is known to a tenth at best, so units below that are dropped. */
 export function rhythmText(milliseconds: number): string {
   const size = [DAY_MS, HOUR_MS, MINUTE_MS].find((unit) => milliseconds >= 10 * unit) ?? SECOND_MS;
   return lengthText(milliseconds - (milliseconds % size));
 }
 
-/** A length of time in its two largest units: `5 h 12 min`. */
+/** The two largest units: `5 h 12 min`. */
 export function lengthText(length: number): string {
   const units: readonly (readonly [name: string, size: number])[] = [
     ['d', DAY_MS],

@@ -4,7 +4,7 @@ import { type Column, GAP, shownText, type TableCell, timeWithin } from './table
 
 type Rows = readonly (readonly TableCell[])[];
 
-/** Draws rows as lines, without line ends, each cell aligned in its column; no line ends in spaces. */
+/** Returns aligned lines without line ends or trailing spaces. */
 export type Draw = (columns: readonly Column[], rows: Rows, hasTitles?: boolean) => string[];
 
 interface DrawnCell {
@@ -14,13 +14,12 @@ interface DrawnCell {
 
 type DrawnRow = readonly DrawnCell[];
 
-/** A table with more rows than a screen has is padded: 100,000 would take cli-table3 a minute. */
+/** Longer tables are padded by hand: cli-table3 takes a minute for 100,000 rows. */
 const SCREEN_ROWS = 100;
 
 /**
- * Matches text that cli-table3 0.6 measures as `cellWidth` does and can cut anywhere: in other scripts it
- * counts some combining marks as columns, and it cuts within a character. Its time grows with the square of a
- * text's length.
+ * Text that cli-table3 0.6 measures like `cellWidth`. In other scripts it counts some combining marks as
+ * columns and cuts within characters. Its time is quadratic in the length.
  */
 const MEASURED_ALIKE = /^[\x20-\x7e…\u2580-\u259f]{0,200}$/;
 
@@ -29,10 +28,7 @@ const BORDERS = [
   ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'],
 ];
 
-/**
- * Loads what draws a table on a terminal: cli-table3, where a screen has room for the rows and it measures
- * all of their texts as `cellWidth` does, which decided the widths.
- */
+/** Uses cli-table3 if the rows fit a screen and the library measures all texts as `cellWidth` does. */
 export async function loadDraw(palette: Palette): Promise<Draw> {
   const { default: CliTable } = await import('cli-table3');
   const noBorders = Object.fromEntries(BORDERS.map((name) => [name, '']));
@@ -56,12 +52,11 @@ export async function loadDraw(palette: Palette): Promise<Draw> {
   });
 }
 
-/** The cell with its text as wide as its column at most. */
 function fitted(cell: DrawnCell, column: Column): DrawnCell {
   return { ...cell, text: shownText(cell.text, column) };
 }
 
-/** Draws a table for a pipe: a text that is wider than its column pushes the rest of its row to the right. */
+/** For a pipe: text wider than its column shifts the rest of the row. */
 export function plainDraw(palette: Palette): Draw {
   return drawer(palette, (columns, rows) => rows.map((row) => paddedLine(columns, row, (text) => text)));
 }
@@ -76,7 +71,6 @@ function drawer(palette: Palette, drawCells: DrawCells): Draw {
   };
 }
 
-/** The cells of a row that are shown: statuses in their colour, times in the form that fits. */
 function drawnCells(row: readonly TableCell[], columns: readonly Column[], palette: Palette): DrawnRow {
   return columns.map(({ index, kind, width }) => {
     const cell = row[index] ?? '';

@@ -1,89 +1,72 @@
 import { cellWidth, cutMiddle, cutToWidth, widest } from '../terminal/cell-width.ts';
 
-/** Shown for a missing or null value. */
+/** For a missing or null value. */
 export const NONE = '-';
-/** Columns of the terminal between two columns of a table. */
+/** Terminal columns between two table columns. */
 export const GAP = 2;
 
-/** A text, or a bar, which is drawn for the width of its column. */
+/** A bar is drawn to the width of its column. */
 export type TableCell = string | BarCell;
 interface BarCell {
-  /** Its length, of 1. */
+  /** From 0 to 1. */
   readonly share: number;
   readonly draw: (width: number) => string;
   readonly paint?: (text: string) => string;
 }
 
-/**
- * A column of a table before its width is known. Without a `kind` it has the one that its title and its texts
- * show.
- */
+/** A column before layout. Its `kind` defaults to that of its title and texts. */
 export interface ColumnHead {
   readonly title: string;
-  /** Stands in its place where there is little room. */
+  /** Used if there is little room. */
   readonly shortTitle?: string;
   readonly kind?: ColumnKind;
-  /**
-   * A column with a higher number is left out earlier. 0, the default, is left out only if nothing else makes
-   * room.
-   */
+  /** Columns with a higher number are left out earlier, those with 0 (the default) last of all. */
   readonly spare?: number;
-  /** True if the filters give every row the same value, so that it may be left out. */
+  /** True if the filters give every row the same value. */
   readonly isConstant?: boolean;
-  /** The least width to which a text or a bar is cut before a column is left out. */
+  /** Minimum width of a text or bar before columns are left out. */
   readonly least?: number;
-  /**
-   * True if its values tell rows apart: they are cut in their middle, and only as far as they stay different.
-   */
+  /** True if its values distinguish rows: they are cut in the middle, and only while they stay different. */
   readonly isTelling?: boolean;
-  /**
-   * The order in which left out columns come back where rows would look alike without them; the lowest
-   * first.
-   */
+  /** Order in which left out columns return if rows would look alike, the lowest first. */
   readonly tellsApart?: number | undefined;
-  /** The greatest width of a bar; columns of texts have none. */
+  /** Maximum width of a bar. */
   readonly most?: number;
-  /**
-   * True if it is never cut from 80 columns on, and without `spare` not left out: the id of an event.
-   */
+  /** Never cut from 80 terminal columns on, nor left out without `spare`: for an event's id. */
   readonly isWhole?: boolean;
-  /** True if its texts are field paths, whose last names tell most: they are cut at their front. */
+  /** True for field paths, which are cut at the front, since the last names are most specific. */
   readonly isPath?: boolean;
 }
 
-/** A column whose cells are of a known kind, for a format that aligns nothing. */
 export interface KindedColumn {
-  /** The index of its cell in a row. */
+  /** Index of its cell in a row. */
   readonly index: number;
   readonly title: string;
   readonly kind: ColumnKind;
 }
 
 export interface Column extends KindedColumn {
-  /** In columns of the terminal. */
+  /** Terminal columns. */
   readonly width: number;
-  /** True if its texts are cut at their front. */
+  /** Cut at the front. */
   readonly isPath?: boolean;
-  /** True if its texts are cut in their middle. */
+  /** Cut in the middle. */
   readonly isTelling?: boolean;
 }
 
-/**
- * The kinds of cells that are cut, aligned or coloured in different ways. A `bar` takes what the others
- * leave.
- */
+/** Determines cutting, alignment and colour. A `bar` takes the remaining room. */
 export type ColumnKind = 'time' | 'id' | 'status' | 'number' | 'text' | 'bar';
 
 type Rows = readonly (readonly TableCell[])[];
 
-/** Behind a time that is the edge of what was looked at. */
+/** For a time at the edge of the window. */
 export const OR_EARLIER = ' or earlier';
 
 const TIME = /^(\d{4})-(\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)?( or earlier)?$/;
 const ID = /^\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?$/i;
 const NUMBER = /^[<>]?-?\d[\d,]*(\.\d+)?([eE][+-]?\d+)?( %)?$/;
 
-/** A GUID in braces, and some more. */
+/** A GUID in braces, with some margin. */
 const LONGEST_ID_COLUMNS = 40;
 
 function kindOf({ title, kind, isWhole }: ColumnHead, texts: readonly string[]): ColumnKind {
@@ -98,8 +81,7 @@ function kindOf({ title, kind, isWhole }: ColumnHead, texts: readonly string[]):
 }
 
 /**
- * The forms of a time from wide to narrow: date and time unchanged except for the `T`; without the fraction;
- * without the year; without the seconds too; without the date.
+ * From wide to narrow: whole, without the fraction, without the year, also without seconds, without the date.
  */
 function timeForms(text: string): readonly string[] {
   const match = TIME.exec(text);
@@ -120,12 +102,11 @@ const WITHOUT_SECONDS = 3;
 const WITHOUT_DATE = 4;
 const TIME_FORMS = [0, WITHOUT_FRACTION, WITHOUT_YEAR, WITHOUT_SECONDS, WITHOUT_DATE];
 
-/** The widest form of a time that fits, or the text itself. */
 export function timeWithin(text: string, width: number): string {
   return timeForms(text).find((form) => cellWidth(form) <= width) ?? text;
 }
 
-/** The kinds of the columns, as the rows at hand show them. Nothing is measured, so any text will do. */
+/** Measures nothing, so no width data has to be loaded. */
 export function kindedColumns(heads: readonly ColumnHead[], rows: Rows): KindedColumn[] {
   return heads.map((head, index) => ({
     index,
@@ -134,7 +115,7 @@ export function kindedColumns(heads: readonly ColumnHead[], rows: Rows): KindedC
   }));
 }
 
-/** Columns as wide as the rows at hand need: nothing is cut. A bar has its greatest width. */
+/** Nothing is cut; a bar has its maximum width. */
 export function wholeColumns(heads: readonly ColumnHead[], rows: Rows): Column[] {
   return kindedColumns(heads, rows).map((column) => {
     const { index, title } = column;
@@ -143,36 +124,32 @@ export function wholeColumns(heads: readonly ColumnHead[], rows: Rows): Column[]
   });
 }
 
-/** Text is cut to this width before another column is left out. */
+/** Minimum width of text before another column is left out. */
 const READABLE = 10;
-/** A text that was narrowed gets this much back before dates and titles are whole again. */
+/** Narrowed text grows back to this width before dates and titles do. */
 const FAIR_TEXT_COLUMNS = 36;
-/** Texts that differ only behind this width are cut nevertheless. */
+/** Text is cut at this width even if it differs only later. */
 const MOST_TELLING_COLUMNS = 36;
-/** A narrower text cannot be recognised. */
+/** Narrower text is unrecognizable. */
 const LEAST_TELLING_COLUMNS = 4;
 /** The width of SUCCESS, which later rows may have. */
 const SHORTEST_STATUS_COLUMNS = 7;
-/** A bar shows nothing below this width. */
+/** Narrower bars show nothing. */
 const SHORTEST_BAR_COLUMNS = 4;
-/** The width of the beginning of a GUID, enough to recognise it, and an ellipsis. */
+/** The beginning of a GUID and an ellipsis. */
 const SHORT_ID = 9;
-/**
- * From this width on, ids of events are whole: a terminal of 80 columns, less the mark of the selected row in
- * browse.
- */
+/** Event ids are whole from this width on: 80 columns, less the selection mark in browse. */
 const ROOM_FOR_IDS = 78;
 
 /**
- * Divides `room` among the columns. If there is not enough, each of these is done, in this order, until there
- * is: bars become narrower, fractions of seconds go, titles become short, then the date if all rows share it
- * (as the title) or the year; ids become short but for those of events, texts with a least width narrow, and
- * where there are several times their seconds go. Then columns go: spare ones; titles of short ids are cut,
- * and what tells rows apart as far as it still does; then constant columns go, and the last spare one.
- * What turns out to fit after all comes back, the last concession first. If there still is not enough, texts
- * are cut, then ids of events and titles, and columns go from the right.
+ * Fits the columns into `room`, with concessions in this order until they fit: narrow bars, drop fractions of
+ * seconds, shorten titles, drop the date that all rows share (it becomes the title) or the year, shorten ids
+ * except those of events, narrow texts that have a minimum width, drop seconds if there are several times.
+ * Then leave out spare columns, cut titles of short ids, cut texts that distinguish rows, leave out constant
+ * columns, and the last spare one. Concessions that turn out to be unnecessary are undone, the last one
+ * first. If there still is no room, cut texts, event ids and titles, and leave out columns from the right.
  *
- * `isComplete`: no rows follow, so that what all of these share may be left out.
+ * `isComplete`: no rows follow, so shared values may be left out.
  */
 export function fitColumns(
   heads: readonly ColumnHead[],
@@ -192,17 +169,17 @@ export function fitColumns(
   });
 }
 
-/** A cell as its column shows it, before it is painted and padded. */
+/** Without colour and padding. */
 export function shownText(cell: string, { kind, width, isPath, isTelling }: Column): string {
   if (kind === 'time') return timeWithin(cell, width);
   if (isPath) return lastNames(cell, width);
   return isTelling ? cutMiddle(cell, width) : cutToWidth(cell, width);
 }
 
-/** As many of the last names of a field path as there is room for: `…amount.currency`. */
+/** Keeps as many last names as fit: `…amount.currency`. */
 function lastNames(path: string, width: number): string {
   if (cellWidth(path) <= width) return path;
-  // A dot within a name has a backslash before it.
+  // A dot inside a name is escaped.
   const names = path.split(/(?<!\\)\./);
   for (let first = 1; first < names.length; first++) {
     const rest = `…${names.slice(first).join('.')}`;
@@ -211,10 +188,7 @@ function lastNames(path: string, width: number): string {
   return cutToWidth(path, width);
 }
 
-/**
- * The index of the column to show as well, since two rows look alike without it; undefined if none do, or if
- * no column tells them apart.
- */
+/** The index of a left out column without which two rows look alike; undefined if there is none. */
 export function missingColumn(
   heads: readonly ColumnHead[],
   rows: Rows,
@@ -239,7 +213,6 @@ function shownCell(cell: TableCell | undefined, column: Column): string {
   return typeof cell === 'string' ? shownText(cell, column) : '';
 }
 
-/** A column whose width is not decided yet. */
 function draftOf(head: ColumnHead, index: number, texts: readonly string[], isComplete: boolean) {
   const kind = kindOf(head, texts);
   const times = kind === 'time' ? texts.filter((text) => text !== NONE) : [];
@@ -250,13 +223,13 @@ function draftOf(head: ColumnHead, index: number, texts: readonly string[], isCo
   return {
     ...{ index, title, longTitle: title, shortTitle, kind, spare, isWhole, isTelling, isPath },
     least: isTelling ? Math.max(least, tellingWidth(texts)) : least,
-    // Others are only cut when nothing else helps.
+    // Other columns are cut only as a last resort.
     isNarrowedEarly: kind === 'text' && (spare > 0 || head.least !== undefined),
     isConstant: isConstant || (isComplete && kind === 'status' && areShared(texts)),
     sharedDate: isComplete && areShared(days) ? days[0] : undefined,
-    // Those to come may be of another year.
+    // Later rows may be of another year.
     sharesYear: new Set(times.map((text) => text.slice(0, 4))).size === 1,
-    // The widths of its values in each form, the complete form first.
+    // Widths by form, the complete form first.
     forms: formWidths(kind, texts, head),
     form: 0,
     cut: Number.POSITIVE_INFINITY,
@@ -267,28 +240,28 @@ function draftOf(head: ColumnHead, index: number, texts: readonly string[], isCo
 }
 
 type Draft = ReturnType<typeof draftOf>;
-/** Columns that are changed one after the other, or some of them together, to make room; and the change. */
+/** Columns changed one after the other, or as a group, and the change. */
 type Concession = readonly [readonly (Draft | readonly Draft[])[], change: (draft: Draft) => Partial<Draft>];
 
 function shownOf(drafts: readonly Draft[]): Draft[] {
   return drafts.filter(({ isShown }) => isShown);
 }
 
-/** The columns of the terminal that are left; negative if there are too few. */
+/** Negative if the columns do not fit. */
 function roomLeft(drafts: readonly Draft[], room: number): number {
   return shownOf(drafts).reduce((rest, draft) => rest - widthOf(draft) - GAP, room + GAP);
 }
 
-/** All but the first, which stays, from the right. */
+/** Without the first, which always stays. */
 function fromRight(drafts: readonly Draft[]): Draft[] {
   return drafts.slice(1).reverse();
 }
 
-/** What makes room at the least cost for the reader. */
+/** Cheapest for the reader first. */
 function concessionsOf(drafts: readonly Draft[]): readonly Concession[] {
   const bars = drafts.filter(({ kind }) => kind === 'bar');
   const times = drafts.filter(({ kind }) => kind === 'time');
-  // Its title can be the day; two titles of one day would not tell the columns apart.
+  // With several times, two titles of one day would be ambiguous.
   const onlyTime = times.length === 1 ? times[0] : undefined;
   const ids = drafts.filter(({ kind, isWhole }) => kind === 'id' && !isWhole);
   const others = fromRight(drafts);
@@ -311,7 +284,7 @@ function concessionsOf(drafts: readonly Draft[]): readonly Concession[] {
     ],
     [times.length > 1 ? [times] : [], without(WITHOUT_SECONDS)],
     [spares.filter(({ spare }) => spare > 1), hidden],
-    // Above the beginning of an id the beginning of its title is enough.
+    // A cut id needs only a cut title.
     [ids, () => ({ isTitleCut: true })],
     [drafts.filter(({ isTelling, kind }) => isTelling && kind === 'text'), () => ({ isNarrow: true })],
     [others.filter(({ isConstant }) => isConstant), hidden],
@@ -323,11 +296,10 @@ const hasShortTitle = ({ title, shortTitle }: Draft) => shortTitle !== title;
 
 interface MadeConcession {
   readonly drafts: readonly Draft[];
-  /** The columns as they were. */
   readonly before: readonly Draft[];
 }
 
-/** Makes concessions until the columns fit, or none is left. Returns those made. */
+/** Returns the concessions made. */
 function concedeUntilFits(drafts: readonly Draft[], room: number): MadeConcession[] {
   const made: MadeConcession[] = [];
   for (const [some, change] of concessionsOf(drafts))
@@ -339,7 +311,7 @@ function concedeUntilFits(drafts: readonly Draft[], room: number): MadeConcessio
   return made;
 }
 
-/** Undoes a concession if there is room. A narrow text becomes as wide as it can, up to a fair width. */
+/** Restores what fits; a narrowed text grows only to a fair width. */
 function takeBack({ drafts: group, before }: MadeConcession, drafts: readonly Draft[], room: number): void {
   const conceded = copiesOf(group);
   assignAll(group, before);
@@ -360,7 +332,7 @@ function assignAll(drafts: readonly Draft[], states: readonly Draft[]): void {
   for (const [index, draft] of drafts.entries()) Object.assign(draft, states[index]);
 }
 
-/** The last resorts: bars and titles go, ids of events are cut on a narrow terminal, columns go. */
+/** Last resorts. */
 function giveUpColumns(drafts: readonly Draft[], room: number): void {
   const keepsIds = room >= ROOM_FOR_IDS;
   const bars = drafts.filter(({ kind }) => kind === 'bar');
@@ -371,7 +343,7 @@ function giveUpColumns(drafts: readonly Draft[], room: number): void {
     [bars, () => ({ isShown: false })],
     [keepsIds ? [] : eventIds, () => ({ form: 1 })],
     [others, () => ({ isTitleCut: true })],
-    // Half of a name is more than none.
+    // Half a name is better than none.
     [others.filter(({ isTelling }) => isTelling), () => ({ least: READABLE, isNarrow: false })],
     [others.filter(({ isWhole }) => !(keepsIds && isWhole)), () => ({ isShown: false })],
     [first, () => ({ cut: Math.max(1, room) })],
@@ -392,11 +364,11 @@ function widthOf(draft: Draft): number {
   return Math.min(whole, cut, isNarrow ? least : Number.POSITIVE_INFINITY);
 }
 
-/** Restores what was cut as far as there is room: texts first. */
+/** Texts first. */
 function growIntoRest(drafts: readonly Draft[], room: number): void {
   const shown = shownOf(drafts);
   const isOneTime = shown.filter(({ kind }) => kind === 'time').length === 1;
-  // Times side by side have one form.
+  // Adjacent times keep one form.
   const growing = shown.filter(({ kind }) => kind !== 'time' || isOneTime);
   for (const draft of [...growing.filter(({ kind }) => kind === 'text'), ...growing])
     grow(draft, widthOf(draft) + roomLeft(drafts, room));
@@ -405,18 +377,18 @@ function growIntoRest(drafts: readonly Draft[], room: number): void {
 function grow(draft: Draft, room: number): void {
   Object.assign(draft, { cut: room, isNarrow: false });
   draft.form = TIME_FORMS.find((form) => form === draft.form || isWider(draft, form, room)) ?? draft.form;
-  // A day is no title above times with their date.
+  // A day is not a title for times with a date.
   const isDay = draft.title === draft.sharedDate && draft.form === WITHOUT_DATE;
   if (!isDay && cellWidth(draft.longTitle) <= room) draft.title = draft.longTitle;
   if (cellWidth(draft.title) <= room) draft.isTitleCut = false;
 }
 
-/** True if a form is wider than the present one and fits. Seconds stay where they are shown. */
+/** Seconds stay where they are shown. */
 function isWider({ form: present, forms }: Draft, form: number, room: number): boolean {
   return form < present && form !== WITHOUT_SECONDS && (forms[form] ?? 0) <= room;
 }
 
-/** Cuts texts until the columns fit, always the widest, but keeps them readable. */
+/** Cuts the widest text, a column at a time, down to its minimum. */
 function cutTexts(drafts: readonly Draft[], room: number): void {
   const texts = shownOf(drafts).filter(({ kind }) => kind === 'text');
   for (let excess = -roomLeft(drafts, room); excess > 0; excess--) {
@@ -428,7 +400,7 @@ function cutTexts(drafts: readonly Draft[], room: number): void {
   }
 }
 
-/** The least width to which texts that differ are cut in their middle and still differ. */
+/** The minimum width at which distinct texts, cut in the middle, stay distinct. */
 function tellingWidth(texts: readonly string[]): number {
   const distinct = [...new Set(texts)];
   if (distinct.length < 2) return 0;
@@ -437,7 +409,6 @@ function tellingWidth(texts: readonly string[]): number {
   return MOST_TELLING_COLUMNS;
 }
 
-/** True if several rows have the same text, so that it distinguishes none of them. */
 function areShared(texts: readonly string[]): boolean {
   return texts.length > 1 && texts.every((text) => text === texts[0]);
 }

@@ -3,31 +3,30 @@ import { serviceText } from '../settings/settings.ts';
 import { shellWord } from '../shell-words.ts';
 import type { Instant } from '../time/instant.ts';
 
-/** The line below a table in Markdown, for whoever reads it without the terminal. */
+/** The line below a Markdown table, for readers without the terminal. */
 export interface TableNote {
-  /** Count, place, window and filters, in words. */
+  /** Count, source, window and filters. */
   readonly facts: readonly string[];
-  /** What gives the same table at any time, for whoever has the same profile. */
+  /** Prints the same table at any time, with the same profile. */
   readonly command: string;
 }
 
-/** The time that a table is about, as far as it is known. */
 export interface NoteWindow {
   readonly after?: Instant | undefined;
   readonly before?: Instant | undefined;
 }
 
 interface NoteParts {
-  /** The first is what the table holds. */
+  /** The first describes the table's rows. */
   readonly facts: readonly string[];
-  /** A place with stored events, where they are not those of the service. */
+  /** The source of stored events. */
   readonly from?: string | undefined;
   readonly window?: NoteWindow;
 }
 
 type NoteCall = Pick<Call, 'settings' | 'commands'>;
 
-/** Throws `UsageError` for settings that are wrong. */
+/** Throws `UsageError` for wrong settings. */
 export function tableNote(
   { settings: given, commands }: NoteCall,
   { facts: [first = '', ...others], from, window = {} }: NoteParts,
@@ -46,7 +45,7 @@ export function tableNote(
   return { facts: place === '' ? [first, ...others] : [first, place, ...others], command };
 }
 
-/** The line with `--since` and `--until` of the window: tomorrow `--since 8am` is another time. */
+/** Replaces relative times: `--since 8am` means another time tomorrow. */
 function withFullTimes({ own, behind }: TypedWords, { after, before }: NoteWindow): TypedWords {
   const since = withTime(withoutPeriod(own), ['--since', '--after'], after);
   return { own: withTime(since, ['--until', '--before'], before), behind };
@@ -54,14 +53,14 @@ function withFullTimes({ own, behind }: TypedWords, { after, before }: NoteWindo
 
 const PERIOD = /^--(?:day|month)(?:=|$)/;
 
-/** The words without `--day` or `--month`, whose bounds take their place. */
+/** The window's bounds replace these. */
 function withoutPeriod(words: readonly string[]): readonly string[] {
   const at = words.findIndex((word) => PERIOD.test(word));
   if (at === -1) return words;
   return words.toSpliced(at, words[at]?.includes('=') ? 1 : 2);
 }
 
-/** The words with a time in place of the one that was typed, or at their end. */
+/** Replaces the typed time, or appends one. */
 function withTime(
   words: readonly string[],
   flags: readonly string[],

@@ -13,26 +13,21 @@ import {
   wholeColumns,
 } from './table-layout.ts';
 
-/**
- * A table as data: text, or on a terminal fitted to its width by the rules of `fitColumns`. Texts are made
- * inert here.
- */
+/** On a terminal, fitted to its width by `fitColumns`. Cells are escaped here. */
 export interface Table {
   readonly heads: readonly ColumnHead[];
   readonly rows: readonly (readonly TableCell[])[];
 }
 
-/** The place that tables are drawn for. */
 export interface TableLook {
-  /** The columns available; undefined if text is never cut. */
+  /** Undefined if nothing is cut. */
   readonly room: number | undefined;
   readonly palette: Palette;
   readonly draw: Draw;
-  /** False: without the line of titles. */
   readonly hasHeader?: boolean;
 }
 
-/** Loads what drawing takes. Text that is not made of simple letters needs `loadWidthsFor` too. */
+/** Text other than simple letters also needs `loadWidthsFor`. */
 export async function loadTableLook(
   output: Pick<Output, 'isTerminal' | 'columns'>,
   reporter: Pick<Reporter, 'stdoutColor'>,
@@ -42,7 +37,7 @@ export async function loadTableLook(
   return { room: output.columns, palette, draw: await loadDraw(palette) };
 }
 
-/** A complete table as text, each line ended. */
+/** Each line is ended. */
 export async function tableText(
   table: Table,
   output: Pick<Output, 'isTerminal' | 'columns'>,
@@ -53,16 +48,13 @@ export async function tableText(
   return ended(tableLines(table, await loadTableLook(output, reporter)));
 }
 
-/**
- * A complete table as lines, without their ends. Text that needs the library for widths is measured after
- * `loadWidths`.
- */
+/** Returns lines without ends. Text other than simple letters needs `loadWidths` first. */
 export function tableLines(table: Table, look: TableLook): string[] {
   const { columns, rows } = fittedTable(table, look);
   return look.draw(columns, rows, look.hasHeader);
 }
 
-/** The same, and below it what is left out, if there is anything. */
+/** Adds a note about columns that are left out. */
 export function tableWithNote(table: Table, look: TableLook): string[] {
   const { columns, rows } = fittedTable(table, look);
   const note = leftOutNote({ heads: table.heads, rows }, columns, true);
@@ -80,7 +72,7 @@ function fittedTable({ heads, rows }: Table, look: TableLook) {
   return { columns: layOut({ heads: titled, rows: cells }, look, true), rows: cells };
 }
 
-/** The columns of a table. `isComplete`: it has no other rows. */
+/** `isComplete`: no rows follow. */
 export function layOut(
   { heads, rows }: Table,
   { room, hasHeader = true }: Pick<TableLook, 'room' | 'hasHeader'>,
@@ -97,7 +89,7 @@ export function layOut(
   return layOut({ heads: needed, rows }, { room, hasHeader }, isComplete);
 }
 
-/** A column without its title, which takes no room then. */
+/** A column without a title needs no room for it. */
 function untitled({ shortTitle: _, ...head }: ColumnHead): ColumnHead {
   return { ...head, title: '', ...(isStatusTitle(head.title) ? { kind: 'status' } : {}) };
 }
@@ -105,9 +97,8 @@ function untitled({ shortTitle: _, ...head }: ColumnHead): ColumnHead {
 const isStatusTitle = (title: string) => /(status|state)$/i.test(title);
 
 /**
- * Names the columns that are left out: `columns left out: eventId, publishStatus (FAILED in every row)`.
- * Undefined if none is. A value that all rows share is only known if the filters give it, or if the table is
- * complete.
+ * `columns left out: eventId, publishStatus (FAILED in every row)`; undefined if there are none. A shared
+ * value is known only from the filters or a complete table.
  */
 export function leftOutNote(
   { heads, rows }: Table,
@@ -126,12 +117,12 @@ export function leftOutNote(
   return names.length === 0 ? undefined : `columns left out: ${names.join(', ')}`;
 }
 
-/** Other characters that end a line: a row of a table has to stay on one line. */
+/** More characters that end a line, which would break a row. */
 const BREAKS = /[\u2028\u2029]/g;
 
-/** Text that keeps to its line and does nothing to a terminal. */
+/** Escapes line ends and control characters. */
 export function oneLine(text: string): string {
-  // Half a surrogate pair is printed as U+FFFD, so it is measured as that.
+  // Half a surrogate pair prints as U+FFFD, so measure that.
   return terminalSafeLine(text.toWellFormed()).replace(BREAKS, unicodeEscape);
 }
 
