@@ -16,68 +16,59 @@ import { escapeCommas, filterKeys } from './filter-keys.ts';
 
 export type PublishStatus = 'SUCCESS' | 'FAILED';
 
-/** A time with the flag and the text that gave it. */
 export interface GivenTime {
   readonly flag: string;
   readonly text: string;
   readonly time: Time;
 }
 
-/** The flags of whole days and months, which are two times in one. */
+/** Flags that set both bounds. */
 const PERIOD_FLAGS: ReadonlySet<string> = new Set(['--day', '--month']);
 
-/** The service's clock is read from `Date`, which has no fraction. */
+/** `Date` headers, which give the service's time, have no fraction. */
 const CLOCK_GRAIN_MS = 1000;
 
-/** Filters by the names of their flags, as they were typed. */
+/** By flag name, as typed. */
 export type TypedFilters = Readonly<Record<string, string | readonly string[]>>;
 
-/** True if filters that were read from a file have the form in which they are written. */
+/** For filters read from a file. */
 export function isTypedFilters(value: unknown): value is TypedFilters {
   const isText = (one: unknown) => typeof one === 'string';
   const isFilter = (one: unknown) => isText(one) || (Array.isArray(one) && one.every(isText));
   return isObject(value) && Object.values(value).every(isFilter);
 }
 
-/** The values of the service's keys. No value of a list occurs twice. */
+/** Lists have no duplicates. */
 export type FilterValues = Readonly<Partial<Record<FilterField, readonly string[]>>>;
 
-/** The values of filters. An event matches any value of each list; an empty list is no filter. */
+/** An event matches any value of a list; an empty list does not filter. */
 interface FilterParts {
-  /** The zone that times are read and shown in. */
+  /** Times are read and shown in this zone. */
   readonly zone: TimeZone;
-  /** True if the line names the zone: otherwise another command has it from the same settings. */
+  /** True if the zone is on the command line: other commands get it from the same settings otherwise. */
   readonly isZoneTyped: boolean;
   readonly after: GivenTime | undefined;
   readonly before: GivenTime | undefined;
   readonly values: FilterValues;
-  /** Parts of callback addresses, which `resolveSubscriptions` makes ids of. Until then there is no query. */
+  /** Parts of callback addresses, which `resolveSubscriptions` turns into ids before any query. */
   readonly subscriptionWords: readonly string[];
-  /**
-   * Of stored events: words of the field that names who an event is for, or ids of subscriptions; any of
-   * them.
-   */
+  /** For stored events: words in the name field or subscription ids, any of which matches. */
   readonly nameWords: readonly string[];
   readonly nameField: FieldPath | undefined;
-  /** The types as typed, if a pattern such as `order.*` stands for several of them. */
+  /** The types as typed, if some are patterns such as `order.*`. */
   readonly typePatterns: readonly string[] | undefined;
-  /** Conditions that the service cannot filter by: they run here. */
+  /** Run here, since the service cannot filter by them. */
   readonly conditions: readonly Condition[];
   readonly grepTexts: readonly string[];
-  /** Ids of marketplaces, which the service cannot filter by. */
+  /** The service cannot filter by these. */
   readonly marketplaces: readonly string[];
-  /**
-   * The choice, be it `all`: another command takes the choice of the settings unasked.
-   * Undefined if nobody chose any.
-   */
+  /** Undefined if nobody chose any. Other commands repeat a choice made on the line, even `all`. */
   readonly marketplaceChoice: 'line' | 'settings' | undefined;
-  /**
-   * False if nothing follows from finding no event: a part of what was read already is read again.
-   */
+  /** False if finding no event proves nothing, as when re-reading part of the events. */
   readonly hasDoubts: boolean;
 }
 
-/** Chooses events. Spans ago become instants when the present time is known. */
+/** Relative times are resolved only by `queries`. */
 export class EventFilters implements FilterParts {
   readonly zone: TimeZone = UTC;
   readonly isZoneTyped: boolean = false;
@@ -114,12 +105,11 @@ export class EventFilters implements FilterParts {
     return this.values.eventType ?? [];
   }
 
-  /** True if the filters depend on the present time. */
   get isRelative(): boolean {
     return [this.after, this.before].some((given) => given && given.time.kind !== 'instant');
   }
 
-  /** True if some of the filters run here, since the service cannot filter so. */
+  /** True if the service cannot apply all of the filters. */
   get runHere(): boolean {
     const { conditions, grepTexts, nameWords, nameField, marketplaces } = this;
     const isByName = nameField !== undefined && nameWords.length > 0;
@@ -127,8 +117,8 @@ export class EventFilters implements FilterParts {
   }
 
   /**
-   * Makes a function that applies the filters which run here, and remembers what it has seen; undefined if
-   * there are none.
+   * Creates the filter for what the service cannot apply; undefined if there is nothing. It remembers items
+   * for doubts.
    */
   createKeep(): KeepItems | undefined {
     const keep = this.#createDoubtingKeep();
@@ -147,7 +137,7 @@ export class EventFilters implements FilterParts {
     return filters.reduce<KeepItems | undefined>(both, undefined);
   }
 
-  /** The fields of events that these filters allow one value. */
+  /** Fields for which the filters allow a single value. */
   get constantFields(): ReadonlySet<string> {
     const [first, ...others] = this.withoutTimes().queries(0);
     const fields = Object.keys(first) as (keyof Query)[];
@@ -156,22 +146,22 @@ export class EventFilters implements FilterParts {
     return new Set(fields.filter(isConstant));
   }
 
-  /** The same filters with other values of a key. An empty list means any. */
+  /** An empty list means any. */
   withValues(field: FilterField, values: readonly string[]): EventFilters {
     return new EventFilters({ ...this, values: { ...this.values, [field]: values } });
   }
 
-  /** The same filters with other statuses. An empty list means both. */
+  /** No status means both. */
   withStatuses(...statuses: PublishStatus[]): EventFilters {
     return this.withValues('publishStatus', statuses);
   }
 
-  /** The same filters for these types on offer, which `patterns` stand for. */
+  /** `patterns` are the types as typed. */
   withTypes(eventTypes: readonly string[], patterns: readonly string[]): EventFilters {
     return new EventFilters({ ...this.withValues('eventType', eventTypes), typePatterns: patterns });
   }
 
-  /** The same filters for these subscriptions, and for no parts of addresses. */
+  /** Also drops parts of addresses. */
   withSubscriptions(subscriptionIds: readonly string[]): EventFilters {
     const chosen = this.withValues('subscriptionId', distinctIds(subscriptionIds));
     return new EventFilters({ ...chosen, subscriptionWords: [] });
@@ -182,8 +172,8 @@ export class EventFilters implements FilterParts {
   }
 
   /**
-   * The searches to make when it is `now` (milliseconds since the epoch), one for each combination of values.
-   * Throws `UsageError` that names the flag.
+   * One query for each combination of values, at `now` (milliseconds since the epoch). Throws `UsageError`
+   * that names the flag.
    */
   queries(now: number): Queries {
     const [word] = this.subscriptionWords;
@@ -195,7 +185,7 @@ export class EventFilters implements FilterParts {
     const before = this.before && instantOf(this.before, now);
     if (after && before && compareInstants(after, before) >= 0) {
       const [from, to] = [this.after, this.before].map((given) => `${given?.flag} ${given?.text}`);
-      // A date is its first moment, so that this is how people write a day.
+      // People write a day this way, but a date means its first moment.
       const day = compareInstants(after, before) === 0 && /^\d{4}-\d\d-\d\d$/.exec(this.before?.text ?? '');
       const following = day && new Date(Date.parse(day[0]) + 86_400_000).toISOString().slice(0, 10);
       const next = following ? `for the whole day: ${this.before?.flag} ${following}` : undefined;
@@ -210,20 +200,19 @@ export class EventFilters implements FilterParts {
     return queries as [Query];
   }
 
-  /** The searches of these filters within other bounds than their own. */
   queriesWithin({ after, before }: Pick<Query, 'after' | 'before'>): Query[] {
     return this.withoutTimes()
       .queries(0)
       .map((query) => ({ ...query, after, before }));
   }
 
-  /** True if the filters begin later than `now`, a time of a clock that may be wrong. */
+  /** `now` is from a clock that may be wrong. */
   seemsToBeginLater(now: number): boolean {
     const after = this.after && resolveTime(this.after.time, now);
     return after !== undefined && milliseconds(after) > now + CLOCK_GRAIN_MS;
   }
 
-  /** Throws `UsageError` if the filters begin later than `now`: nothing can match yet. */
+  /** Throws `UsageError` if the filters begin after `now`. */
   requirePastStart(now: number, clock = "the service's"): void {
     const { after, zone } = this;
     if (!after || !this.seemsToBeginLater(now)) return;
@@ -240,9 +229,8 @@ export class EventFilters implements FilterParts {
   }
 
   /**
-   * The filters as typed, synonyms made one and the order of values forgotten. A time of another zone than
-   * UTC is given in UTC, so that it means the same anywhere; where others depend on the zone, such as
-   * `today`, the zone is named.
+   * Normalized: synonyms replaced, values sorted. Times of other zones become UTC; the zone is included if
+   * relative times depend on it, such as `today`.
    */
   typed(): TypedFilters {
     const lists = {
@@ -283,26 +271,26 @@ export class EventFilters implements FilterParts {
     return isExact ? time.instant.text : text;
   }
 
-  /** Each filter as a flag and its value, for people. */
+  /** For people. */
   texts(): string[] {
     return flagsOf(this.#shown()).map(([name, value]) => `--${name} ${value}`);
   }
 
-  /** The flag of a whole day or month, if that is the time of the filters. */
+  /** Undefined unless the filters have a whole day or month. */
   get #period(): GivenTime | undefined {
     const { after, before } = this;
     const isPeriod = after !== undefined && PERIOD_FLAGS.has(after.flag) && after.flag === before?.flag;
     return isPeriod ? after : undefined;
   }
 
-  /** The filters as typed, with a whole day or month as that. */
+  /** Prints a whole day or month as its flag. */
   #shown(): TypedFilters {
     const { after: _, before: __, ...others } = this.typed();
     const period = this.#period;
     return period ? { [period.flag.slice(2)]: period.text, ...others } : this.typed();
   }
 
-  /** Words of a line that give the same filters, and a typed zone, to another command, but the ones named. */
+  /** Arguments that give the same filters, and a typed zone, to another command, except the named ones. */
   words(...without: string[]): string[] {
     const { timezone: _, ...filters } = without.some((name) => name === 'since' || name === 'until')
       ? this.typed()
@@ -318,22 +306,17 @@ export class EventFilters implements FilterParts {
   }
 }
 
-/** True for the flag of a key whose values may hold a comma. */
 function takesText(name: string): boolean {
   return filterKeys.some(({ flag, kind }) => flag === name && kind === 'text');
 }
 
-/** Keeps what both keep. */
 function both(one: KeepItems | undefined, other: KeepItems): KeepItems {
   if (!one) return other;
   const keep = <Some extends Items>(items: Some): Some => other(one(items));
   return Object.assign(keep, { doubts: () => [...one.doubts(), ...other.doubts()] });
 }
 
-/**
- * Returns a function that tells whether a `--type` stands for a name: in any case, with `*` for any text. Its
- * time grows with the length of the name, however many stars there are.
- */
+/** Matches a `--type` in any case, with `*` for any text. Takes linear time, however many stars there are. */
 export function typeMatcher(type: string): (name: string) => boolean {
   const [first = '', ...others] = type.toUpperCase().split('*');
   const last = others.pop();
@@ -351,7 +334,7 @@ export function typeMatcher(type: string): (name: string) => boolean {
   };
 }
 
-/** The flag of a filter as it is shown: --after and --before are also taken. */
+/** --after and --before are synonyms. */
 export const SHOWN_NAMES: Readonly<Record<string, string>> = { after: 'since', before: 'until' };
 
 function flagsOf(filters: TypedFilters): [name: string, value: string][] {
@@ -370,7 +353,7 @@ export function notATime(flag: string, text: string): UsageError {
   return new UsageError(`${flag}: invalid value '${text}': must be a time`, { next: timeAdvice(text) });
 }
 
-/** Ids without those that occur twice, ignoring case: two searches for one would find everything twice. */
+/** Two searches for one id would find every event twice. */
 export function distinctIds(ids: readonly string[]): string[] {
   return [...new Map(ids.toReversed().map((id) => [id.toLowerCase(), id])).values()].reverse();
 }

@@ -15,7 +15,7 @@ import type { RunSettings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type EventFilters, typeMatcher } from './event-filters.ts';
 
-/** The event types on offer, and the service's time. */
+/** Also returns the service's time. */
 export async function askEventTypes(service: Service, clock: Clock): Promise<PageAnswer> {
   const { baseUrl, fetchPage } = pageClient(service, clock, undefined, {
     failure: 'the event types cannot be listed',
@@ -24,8 +24,8 @@ export async function askEventTypes(service: Service, clock: Clock): Promise<Pag
 }
 
 /**
- * The names of the listed types for `eq(eventType,…)`. The service does not say which member holds the name
- * (service description, part 2), so the member that `event-types` shows first is used.
+ * Names for `eq(eventType,…)`. The service description (part 2) does not define which member holds the name,
+ * so the first column of `event-types` is used.
  */
 export function eventTypeNames(items: Items): string[] {
   if (items.count === 0) return [];
@@ -35,9 +35,8 @@ export function eventTypeNames(items: Items): string[] {
 }
 
 /**
- * Warns of types that the service does not list, and names the nearest listed type: of several before a
- * search, since the others hide that one finds nothing, and of a single one after a search without results.
- * Returns true if it warned.
+ * Suggests the nearest listed type. Several types are checked before the search, since the others hide that
+ * one finds nothing; a single one after a search without results. Returns true if it warned.
  */
 export function warnOfUnlisted(
   { eventTypes, typePatterns = eventTypes }: EventFilters,
@@ -52,20 +51,18 @@ export function warnOfUnlisted(
   return unlisted.length > 0;
 }
 
-/** The warning that a type, which may be a pattern, is not among those of the service. */
 function unlistedAdvice(type: string, listed: readonly string[]): Advice {
   const { next = '' } = nearestType(type, listed);
   return advise`'${type}' is not among the event types on offer; ${next}`;
 }
 
-/** The warning that a type is not among those of the events `from` a place, which no profile changes. */
+/** For stored events, to which no profile applies. */
 export function unlistedText(type: string, listed: readonly string[], from: string): string {
   const there = from === '-' ? 'standard input' : from;
   const { next = '' } = nearestType(type, listed, from);
   return `'${type}' is not among the event types of ${there}; ${adviceText(next, {})}`;
 }
 
-/** The parts of an error that name the type that was meant, or where types are listed. */
 function nearestType(type: string, listed: readonly string[], from?: string) {
   const names = [...(type.includes('*') ? [] : listed), ...listed.map((name) => name.replace(/\..*/s, '.*'))];
   const list = hooktrailOver(from, from === undefined ? 'event-types' : 'events stats --by eventType');
@@ -75,8 +72,7 @@ function nearestType(type: string, listed: readonly string[], from?: string) {
 type Warning = Pick<Reporter, 'warning'>;
 
 /**
- * After a search without results, requests the types and warns of one that is not on offer. If that fails,
- * there is no warning. Returns true if it warned.
+ * Requests the types after a search without results; does not warn if that fails. Returns true if it warned.
  */
 export async function warnOfTypes(
   filters: EventFilters,
@@ -95,10 +91,9 @@ export async function warnOfTypes(
 }
 
 /**
- * The filters with each `--type` as the service spells it: in any case, and `order.*` for all types on offer
- * that match. The types are asked for only if one of the names is not among those that the service listed
- * last. A name that is not on offer stays as it is typed, with a warning if others could hide that it finds
- * nothing. Throws `UsageError` for a pattern that nothing on offer matches.
+ * Replaces each `--type` by the service's spelling, and `order.*` by all matching types. Requests the types
+ * only if a name is not among the saved ones. Unknown names stay as typed, with a warning if other types
+ * could hide that they find nothing. Throws `UsageError` for a pattern without matches.
  */
 export async function resolveTypes(
   filters: EventFilters,
@@ -122,14 +117,13 @@ export async function resolveTypes(
   }
 }
 
-/** The same with the types that the service lists now. */
 export function resolveListed(filters: EventFilters, items: Items, reporter: Warning): EventFilters {
   const resolved = spelledAs(filters, eventTypeNames(items));
   warnOfUnlisted(resolved, items, reporter, 'before');
   return resolved;
 }
 
-/** The same without the service, by the types that it listed last. */
+/** Uses only the saved types. */
 export async function resolveKeptTypes(
   filters: EventFilters,
   settings: RunSettings,
@@ -145,7 +139,6 @@ export async function resolveKeptTypes(
   });
 }
 
-/** The filters with each `--type` as it is listed, and each pattern as the types that it stands for. */
 function spelledAs(filters: EventFilters, listed: readonly string[]): EventFilters {
   const patterns: string[] = [];
   const types = filters.eventTypes.flatMap((type) => {
@@ -174,8 +167,8 @@ interface Owner {
 }
 
 /**
- * Saves the names of the listed types for shell completion, which must not use the service, the keychain or
- * the identity provider. A cache that cannot be written is not an error.
+ * For shell completion, which must not use the service, the keychain or the identity provider. Failing to
+ * write the cache is not an error.
  */
 export async function keepEventTypes(items: Items, owner: Owner, context: Surroundings): Promise<void> {
   const names = eventTypeNames(items);
@@ -189,7 +182,7 @@ export async function keepEventTypes(items: Items, owner: Owner, context: Surrou
   }
 }
 
-/** The names that the service listed last for this profile; empty if it never listed any. */
+/** Empty if the service never listed any. */
 export async function keptEventTypes(
   settings: RunSettings,
   context: Surroundings,

@@ -17,7 +17,7 @@ import { distinctIds, EventFilters, type FilterValues, type GivenTime, notATime 
 import { type FilterFlagName, type FilterKey, filterKeys } from './filter-keys.ts';
 import { findByPart } from './part-of-id.ts';
 
-/** The filter flags as typed. */
+/** As typed. */
 export interface FilterFlags extends Readonly<Partial<Record<FilterFlagName, string[]>>> {
   readonly after?: string;
   readonly since?: string;
@@ -35,7 +35,6 @@ export interface FilterFlags extends Readonly<Partial<Record<FilterFlagName, str
 
 const FILTERS = 'Filters:';
 
-/** Adds the filters that every command over events takes, and the zone of their times. */
 export function addFilterFlags(command: Command): Command {
   const addOption = (option: Option) => {
     command.addOption(option.helpGroup(FILTERS));
@@ -64,9 +63,8 @@ export function addFilterFlags(command: Command): Command {
 }
 
 /**
- * The filters that the flags ask for. `now` (milliseconds since the epoch) is this machine's time, to find
- * out whether they can be resolved at all. Times without a zone are those of `zone`. Throws `UsageError` that
- * names the flag.
+ * `now` (milliseconds since the epoch) only checks that times can be resolved. Times without a zone are in
+ * `zone`. Throws `UsageError` that names the flag.
  */
 export function eventFilters(
   flags: FilterFlags,
@@ -77,7 +75,7 @@ export function eventFilters(
 ): EventFilters {
   if (flags.grep?.includes('')) throw new UsageError('--grep: the text to look for is missing');
   const isStored = flags.from !== undefined;
-  // Stored events name no address of a subscription, but may name who they are for.
+  // Stored events have no addresses, but may name their receiver.
   const words = isStored && !nameField ? [] : subscriptionWords(flags);
   const byName = isStored && words.length > 0;
   const values = valuesOf(flags, words);
@@ -99,7 +97,7 @@ export function eventFilters(
   return filters;
 }
 
-/** The values of the service's keys; `words` of `--subscription` are no ids. */
+/** `words` of `--subscription` are not ids. */
 function valuesOf(flags: FilterFlags, words: readonly string[]): FilterValues {
   const values: Partial<Record<FilterField, string[]>> = {};
   for (const key of filterKeys)
@@ -112,7 +110,6 @@ function valuesOf(flags: FilterFlags, words: readonly string[]): FilterValues {
   return values;
 }
 
-/** The texts that the flag of a key gives, each once. */
 function textsOf(flags: FilterFlags, { flag, noun, words, synonyms }: FilterKey): string[] {
   const texts = listed(flags[flag], `--${flag}`, noun);
   return [...new Set(words ? texts.map(oneOf(`--${flag}`, words, synonyms)) : texts)];
@@ -139,7 +136,7 @@ const PERIODS = [
   { name: 'month', read: readMonthPeriod, forms: '2026-11 or Nov 2026' },
 ] as const;
 
-/** The bounds of a whole day or month, if there is one. Its days are counted from this machine's time. */
+/** Relative days count from this machine's time. */
 function givenPeriod(flags: FilterFlags, now: number, zone: TimeZone) {
   const [given, another] = PERIODS.filter(({ name }) => flags[name] !== undefined);
   if (!given) return undefined;
@@ -165,7 +162,7 @@ function givenPeriod(flags: FilterFlags, now: number, zone: TimeZone) {
   return { after: bound(period.after), before: bound(period.before) };
 }
 
-/** The values of a flag that is repeated or holds commas; `\,` is a comma inside a value. */
+/** `\,` is a comma inside a value. */
 function listed(texts: readonly string[] = [], flag: string, noun: string): string[] {
   return texts.flatMap((text) =>
     text.split(/(?<!\\),/).map((part) => {
@@ -177,10 +174,7 @@ function listed(texts: readonly string[] = [], flag: string, noun: string): stri
   );
 }
 
-/**
- * The lines of a file, each a value; empty ones are none. Throws `UsageError` if it cannot be read, or holds
- * no value.
- */
+/** One value per line; skips empty lines. Throws `UsageError` if the file is unreadable or has no values. */
 const valuesOfFile: ReadValues = (file, flag) => {
   const lines = textOfFile(file, flag)
     .replace(/^\ufeff/, '')
@@ -200,9 +194,9 @@ function textOfFile(file: string, flag: string): string {
   }
 }
 
-/** The values of `--subscription` that hold no id: parts of callback addresses. */
+/** Words that are not ids are parts of callback addresses. */
 function subscriptionWords({ subscription = [] }: FilterFlags): string[] {
-  // Digits and letters up to f are taken for a part of an id, which no list of addresses tells.
+  // Hexadecimal digits are probably part of an id, which is not in an address.
   const isPartOfId = (text: string) => /^[a-f-]*\d[0-9a-f-]*$/i.test(text);
   const words = subscription
     .flatMap(partsBesideIds)
@@ -211,10 +205,7 @@ function subscriptionWords({ subscription = [] }: FilterFlags): string[] {
   return [...new Set(words)];
 }
 
-/**
- * The values of a text that may have commas. Without an id among them a comma may belong to a name, or to a
- * line of a log that has an id in it: then the text is one value.
- */
+/** Splits at commas only if some part is an id: otherwise a comma may belong to a name or a log line. */
 function partsBesideIds(text: string): string[] {
   const parts = text.split(',').filter((part) => part.trim() !== '');
   const isAllIds = parts.every((part) => guidsIn(part).length === 1);
@@ -222,10 +213,7 @@ function partsBesideIds(text: string): string[] {
   return isList && parts.length > 0 ? parts : [text];
 }
 
-/**
- * The ids that a flag names, each once. Throws `UsageError` for a text that is none, and not among the
- * `words`.
- */
+/** Throws `UsageError` for a text that is neither an id nor in `words`. */
 function guids(flags: FilterFlags, key: FilterKey, words: readonly string[]): string[] {
   const { flag } = key;
   const given = (flags[flag] ?? []).flatMap(partsBesideIds);
@@ -238,7 +226,6 @@ function guids(flags: FilterFlags, key: FilterKey, words: readonly string[]): st
   return distinctIds(found);
 }
 
-/** The next step where a text is not one id. */
 function nextOfId(text: string, { from }: FilterFlags, { flag, noun }: FilterKey): Advice | undefined {
   if (guidsIn(text).length > 1) return 'put one comma between two ids';
   const byPart = findByPart(text, noun, from);
@@ -246,12 +233,11 @@ function nextOfId(text: string, { from }: FilterFlags, { flag, noun }: FilterKey
   return advise`stored events name no address; words choose them once the field is known that says who an event is for: ${hooktrail('config set name-field PATH')}`;
 }
 
-/** The next step of an error about several places. */
 export const SEVERAL_PLACES = 'several files go through standard input: cat FILES | hooktrail … --from -';
 
 const PLACES = 'an export or a file (NDJSON or a JSON array; - for standard input)';
 
-/** For commands that can take their events from a file. */
+/** For commands that can read stored events. */
 export function addFromFlag(command: Command, places = PLACES): Command {
   return command.option(
     '--from <place>',

@@ -1,31 +1,30 @@
 import { FILTER_FIELDS, type FilterField } from '../items/known-fields.ts';
 
-/** A key by which the service filters: a search takes one value of it (service description, part 4). */
+/** The service filters by one value of a key (service description, part 4). */
 interface KeyFacts {
-  /** The flag's name, without dashes. */
+  /** Without dashes. */
   readonly flag: string;
-  /** The placeholder of its value. */
+  /** The placeholder in help. */
   readonly value: string;
   readonly description: string;
   /**
-   * `guid`: ids, whose case does not matter, found in whatever text was pasted. `text`: as the service spells
-   * it, with `\,` for a comma inside.
+   * `guid`: ids in any case, extracted from pasted text. `text`: as the service spells it, with `\,` for a
+   * comma.
    */
   readonly kind: 'guid' | 'text';
-  /** For errors: a value of the key, or, of a `guid`, what has it. */
+  /** For errors. */
   readonly noun: string;
-  /** The only values there are. */
+  /** The only valid values. */
   readonly words?: readonly string[];
-  /** Other words that people use for these values. */
   readonly synonyms?: Readonly<Record<string, string>>;
-  /** Names that the service or this machine knows, which completion offers. */
+  /** The names that completion offers. */
   readonly completion?: 'event-types' | 'subscriptions';
-  /** The parameter of the tools for agents, which take a list of values, or one of `words`. */
+  /** The parameter in tools for agents: a list, or one of `words`. */
   readonly parameter?: string;
   readonly parameterDescription?: string;
 }
 
-/** All that flags, queries, stored events, agents and completion have to know of a key. */
+/** Used by flags, queries, stored events, agents and completion. */
 export const FILTER_KEYS = {
   subscriptionId: {
     flag: 'subscription',
@@ -75,19 +74,18 @@ export const FILTER_KEYS = {
 
 export type FilterFlagName = (typeof FILTER_KEYS)[keyof typeof FILTER_KEYS]['flag'];
 
-/** A key as code takes it that treats all alike. */
 export interface FilterKey extends KeyFacts {
   readonly field: FilterField;
   readonly flag: FilterFlagName;
 }
 
-/** The keys, in the order of a query. */
+/** In the order of a query. */
 export const filterKeys: readonly FilterKey[] = FILTER_FIELDS.map((field) => ({
   field,
   ...FILTER_KEYS[field],
 }));
 
-/** The flags that give a filter, `--failed` excepted, which is short for a status. */
+/** Without `--failed`, which is short for a status. */
 export const FILTER_FLAGS: readonly string[] = [
   'after',
   'since',
@@ -101,12 +99,11 @@ export const FILTER_FLAGS: readonly string[] = [
   'marketplace',
 ];
 
-/** A field's name as a flag: `--event-type`. */
+/** `--event-type`. */
 export function fieldFlag(field: FilterField): string {
   return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** A value for a flag that takes several, with commas between them. */
 export function escapeCommas(value: string): string {
   return value.replaceAll(',', '\\,');
 }

@@ -10,7 +10,7 @@ type Warning = Pick<Reporter, 'warning'>;
 type Asking = Pick<Context, 'clock' | 'signal'>;
 
 /**
- * After a search without results, warns of filters that the service's lists explain. Returns true if it did.
+ * After a search without results, checks the filters against the service's lists. Returns true if it warned.
  */
 export async function warnOfNoMatch(
   filters: EventFilters,
@@ -23,8 +23,8 @@ export async function warnOfNoMatch(
 }
 
 /**
- * Warns of each chosen subscription that subscribes to none of the chosen types. A subscription that the
- * service does not list, or lists without types, is unknown: there is no warning of it.
+ * Warns of chosen subscriptions that subscribe to none of the chosen types. Ignores those that are unlisted
+ * or listed without types.
  */
 export async function warnOfUnsubscribed(
   { subscriptionIds, eventTypes, typePatterns = eventTypes }: EventFilters,

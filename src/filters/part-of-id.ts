@@ -3,9 +3,7 @@ import { guidsIn } from '../items/items.ts';
 
 const PART = /^([0-9a-f][0-9a-f-]{3,34}|(?=\D*\d)(?![0-9a-f-]+$)\w[\w.:-]{3,60}?)(…|\.\.\.)?$/i;
 
-/**
- * The next step where the text may be part of an id, or the number of an order; undefined where it is not.
- */
+/** Suggests a search if the text may be part of an id or an order number; otherwise undefined. */
 export function findByPart(text: string, what: string, from?: string): Advice | undefined {
   const [, part] = PART.exec(text.trim()) ?? [];
   if (part === undefined || guidsIn(text).length > 0) return undefined;

@@ -9,7 +9,6 @@ import type { FilterFlags } from './filter-flags.ts';
 
 export const CONCURRENCY = 4;
 
-/** The options of a read of many pages. */
 export function addPageFlags(command: Command): Command {
   return command
     .addOption(
@@ -23,7 +22,6 @@ export function addPageFlags(command: Command): Command {
     .addOption(concurrencyFlag());
 }
 
-/** The option of a read that asks for several things at once; its value without the flag is `usual`. */
 export function concurrencyFlag(usual = CONCURRENCY): Option {
   const parse = wholeNumber('--concurrency', 1, 16);
   return new Flag('--concurrency <number>', 'requests at once, 1 to 16', { preset: usual }, parse);
@@ -41,10 +39,7 @@ export function addPreviewFlags(command: Command): Command {
     .option('--curl', 'print curl commands for the requests and send nothing');
 }
 
-/**
- * Returns how to show the requests, or undefined to send them. Throws `UsageError` if both ways to show them
- * are given.
- */
+/** Undefined to send the requests. Throws `UsageError` for contradicting flags. */
 export function previewForm({ dryRun, curl, from }: PreviewFlags & FilterFlags): 'urls' | 'curl' | undefined {
   if ((dryRun || curl) && from !== undefined)
     throw new UsageError('--from sends no requests: --dry-run and --curl have nothing to show');
@@ -53,17 +48,16 @@ export function previewForm({ dryRun, curl, from }: PreviewFlags & FilterFlags):
   return dryRun ? 'urls' : undefined;
 }
 
-/** Twice as many as for reading pages: the answer to a count holds a single event. */
+/** Twice as many as for pages, since the answer to a count holds a single event. */
 export const COUNTS_AT_ONCE = 8;
 export const GROUPS_SHOWN = 20;
 
-/** The most buckets: each costs two counts. */
+/** Maximum buckets, since each costs two counts. */
 export const MOST_BUCKETS = 500;
-/** Whole parts of the calendar that a window can be divided into, with their lengths in milliseconds. */
+/** Calendar units, in milliseconds. */
 export const BUCKET_UNITS = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS } as const;
 export type BucketUnit = keyof typeof BUCKET_UNITS;
 
-/** Throws `UsageError` for what is neither a number of buckets nor a unit. */
 function readBuckets(text: string): number | BucketUnit {
   const units = Object.keys(BUCKET_UNITS) as BucketUnit[];
   const unit = units.find((one) => [one, `${one}s`, one[0]].includes(text.trim().toLowerCase()));
@@ -76,7 +70,6 @@ function readBuckets(text: string): number | BucketUnit {
   );
 }
 
-/** For commands that show counts over time. */
 export function addStatsFlags(command: Command): Command {
   return command
     .addOption(

@@ -14,10 +14,7 @@ import { resolveTypes } from './event-types.ts';
 
 type Resolving = Pick<Call, 'context' | 'reporter'>;
 
-/**
- * The filters with types as the service spells them, and parts of addresses as the subscriptions that have
- * them.
- */
+/** Resolves spelling and patterns of types, and parts of addresses. */
 export async function resolveFilters(
   filters: EventFilters,
   service: Service,
@@ -29,8 +26,8 @@ export async function resolveFilters(
 }
 
 /**
- * The same for a command that sends events on or changes something: a person at the terminal confirms what a
- * part of an address stands for. Throws `UsageError` without one.
+ * For commands that send events or change something: a person confirms the match of a part of an address.
+ * Throws `UsageError` without a terminal.
  */
 export async function resolveToSend(
   filters: EventFilters,
@@ -53,7 +50,7 @@ export async function resolveToSend(
   return await resolveTypes(withFound(filters, found), service, settings, call);
 }
 
-/** The filters with the ids of the subscriptions that parts of addresses stand for, each of which is said. */
+/** Prints which subscription each word matched. */
 export async function resolveSubscriptions(
   filters: EventFilters,
   service: Service,
@@ -73,15 +70,13 @@ function withFound(filters: EventFilters, found: readonly NamedSubscription[]): 
   return filters.withSubscriptions([...filters.subscriptionIds, ...found.map(({ id }) => id)]);
 }
 
-/** A word and the one subscription that it stands for. */
 interface Meant {
   readonly word: string;
   readonly one: NamedSubscription;
 }
 
 /**
- * The subscription that each word stands for. Commas stand between words, unless an address has them. Throws
- * `UsageError` for a word that stands for none, or for several.
+ * Splits at commas unless an address contains them. Throws `UsageError` for a word with no match or several.
  */
 async function subscriptionsWith(
   texts: readonly string[],
@@ -104,10 +99,7 @@ function wordsBetweenCommas(text: string): string[] {
   return given.length > 0 ? given : [text];
 }
 
-/**
- * The subscription that a word of the command line stands for, by a part of its address, which is said.
- * Throws `UsageError` if it stands for none, or for several.
- */
+/** Matches part of an address and prints the match. Throws `UsageError` for no match or several. */
 export async function namedSubscription(
   word: string,
   service: Service,
@@ -118,7 +110,7 @@ export async function namedSubscription(
   return found;
 }
 
-/** The subscriptions that the service lists. Throws `ServiceError` if it does not. */
+/** Throws `ServiceError`. */
 export async function listSubscriptions(
   service: Service,
   { signal }: Pick<Context, 'signal'>,
@@ -138,14 +130,11 @@ export async function listSubscriptions(
   return [...new Map(listed.map((one) => [`${one.id} ${one.callbackUrl}`, one])).values()];
 }
 
-/** The next step where a service has no such requests. */
+/** Some services lack this request. */
 export const NO_SUBSCRIPTIONS =
   'this service may not have the requests of subscriptions: events are found by the id of theirs, --subscription GUID';
 
-/**
- * The one subscription with a word in its address. Throws `UsageError`, which begins with `where`, if there
- * are several, or none.
- */
+/** Throws `UsageError`, which begins with `where`, for no match or several. */
 export function subscriptionWith(
   word: string,
   listed: readonly NamedSubscription[],
@@ -173,7 +162,7 @@ export function subscriptionWith(
   );
 }
 
-/** The address as it may be shown, and the id. */
+/** Shows the address without secrets, and the id. */
 export function describe({ id, callbackUrl = '' }: NamedSubscription): string {
   return `${shownAddress(callbackUrl) ?? 'no address'} (${id})`;
 }
