@@ -1,7 +1,6 @@
 import type { Clock } from '../context.ts';
 import type { PageClient } from '../paging/page.ts';
 
-/** Asks the service for the pages and counts of an export. */
 export interface ExportClient extends PageClient {
   readonly pageSize: number;
   readonly concurrency: () => number;

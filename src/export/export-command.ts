@@ -87,7 +87,7 @@ export function declare(command: Command): void {
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, reporter } = call;
   const given = args[0] as string;
-  // An unset variable of a script would otherwise stand for the working directory.
+  // An unset variable in a script would otherwise mean the working directory.
   if (given === '') throw new UsageError('<directory>: the name of the directory is empty');
   if (given === '-')
     throw new UsageError('<directory>: an export needs a directory, not standard output', {

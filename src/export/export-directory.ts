@@ -11,8 +11,8 @@ import { filesOf, folderOf, isPartName } from './export-part.ts';
 import { isPartitionFolder } from './partitions.ts';
 
 /**
- * Creates the directory if it is missing and returns its real path, which is the same whatever path leads
- * there. Throws `UsageError` if it cannot hold an export.
+ * Creates the directory if needed and returns its real path, which identifies it. Throws `UsageError` if it
+ * cannot hold an export.
  */
 export async function openDirectory(directory: string, machine: Pick<Machine, 'platform'>): Promise<string> {
   try {
@@ -39,7 +39,7 @@ export async function openDirectory(directory: string, machine: Pick<Machine, 'p
   return real;
 }
 
-/** Throws `UsageError` if a directory without a manifest holds any file that is not part of an export. */
+/** Throws `UsageError` if a directory without a manifest has files that are not from an export. */
 export async function checkUnused(directory: string): Promise<void> {
   const foreign = (await readdir(directory))
     .filter((name) => !isLeftOver(name) && name !== LOCK_FOLDER)
@@ -52,9 +52,8 @@ export async function checkUnused(directory: string): Promise<void> {
 }
 
 /**
- * Removes files that a crash left unfinished. Parts that the manifest does not list get other names and a
- * warning: an older manifest may have been put back, and the service may have deleted their
- * events.
+ * Removes unfinished files of a crash. Renames parts that the manifest does not list, with a warning: an
+ * older manifest may have been restored, and the service may have deleted their events.
  */
 export async function tidyDirectory(
   directory: string,
@@ -80,7 +79,7 @@ export async function tidyDirectory(
   );
 }
 
-/** Removes the files that other ones of the same export have replaced. */
+/** Removes files that others of the same export have replaced. */
 export async function removeReplaced(
   directory: string,
   replaced: Iterable<string>,
@@ -105,10 +104,7 @@ async function dayFolders(directory: string): Promise<string[]> {
   );
 }
 
-/**
- * Gives a file of an export another name, which begins with `why`. Returns it; undefined if there is no such
- * file.
- */
+/** The new name begins with `why`. Returns it; undefined if the file does not exist. */
 export async function setAside(
   directory: string,
   file: string,
@@ -116,7 +112,7 @@ export async function setAside(
 ): Promise<string | undefined> {
   const folder = path.join(directory, folderOf(file));
   if (!(await namesIn(folder)).includes(path.posix.basename(file))) return undefined;
-  // The name matches neither part-* nor *.ndjson, and the place is no partition: other programs read those.
+  // Other programs read part-*, *.ndjson and partitions, so the new name matches none of them.
   const names = await namesIn(directory);
   const base = `${why}-${path.posix.basename(file)}`;
   let number = 1;
@@ -136,7 +132,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   });
 }
 
-/** The lock of processes that export into one directory, also of those in other containers. */
+/** Also locks out processes in other containers. */
 export const LOCK_FOLDER = '.lock';
 
 function isLeftOver(name: string): boolean {
@@ -144,7 +140,7 @@ function isLeftOver(name: string): boolean {
   return final !== undefined && (final === MANIFEST || isPartName(final));
 }
 
-/** Turns an error of the file system into one with a next step. Returns any other error unchanged. */
+/** Adds a next step to errors of the file system; returns other errors unchanged. */
 export async function diskFault(error: unknown, directory: string): Promise<unknown> {
   if (error instanceof HooktrailError || !(error instanceof Error)) return error;
   const full = isDiskFull(error);

@@ -21,26 +21,26 @@ import { identityOfFilters } from './filter-identity.ts';
 import { verifyExport } from './verify-export.ts';
 
 export interface ExportOptions {
-  /** As it was typed. */
+  /** As typed. */
   readonly given: string;
   readonly filters: EventFilters;
   readonly gzip: boolean;
   readonly partition?: Partition | undefined;
   readonly fileFormat?: FileFormat | undefined;
-  /** True if new events are to be added to a finished export. */
+  /** Add new events to a finished export. */
   readonly update: boolean;
   readonly pageSize: number;
   readonly concurrency: number;
 }
 
-/** Makes, continues, verifies or updates the export in a directory, which one process at a time may do. */
+/** Makes, continues, verifies or updates an export, under a lock. */
 export async function exportEvents(options: ExportOptions, call: Call): Promise<void> {
   const { given } = options;
   const { context } = call;
   const { baseUrl } = call.settings.checked(['baseUrl']);
   refusePlanted(given, 'the export', context.machine);
   const directory = await openDirectory(given, context.machine);
-  // Nothing is put into a directory that is no export.
+  // Check before the lock creates files in the directory.
   if (!(await readManifest(directory))) await checkUnused(directory);
   const only = { patience: 0, subject: `the export ${given}`, folder: path.join(directory, LOCK_FOLDER) };
   const lock = await takeLock(`export ${directory}`, context, only).catch((error) => {

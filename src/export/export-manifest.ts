@@ -18,37 +18,34 @@ import {
   savedPart,
 } from './export-part.ts';
 
-/** Times are instants in memory, and their texts in the file. */
+/** Times are instants in memory, texts in the file. */
 export interface Manifest extends PartForm {
   readonly format: 'hooktrail-export';
   readonly version: typeof VERSION;
   readonly hooktrail: string;
-  /** The event service's base URL. */
+  /** Base URL of the event service. */
   readonly service: string;
-  /** The filters as they were typed, with checksums of the values that conditions read from files. */
+  /** As typed, with checksums of values that conditions read from files. */
   readonly filters: TypedFilters;
-  /** Events created before this belong to the export: the service's time when it began, or `--until`. */
+  /** Exclusive end of the export: the service's time when it began, or `--until`. */
   readonly pin: Instant;
-  /** The searches, each limited to the export's window. */
+  /** Each is limited to the export's window. */
   readonly queries: readonly Query[];
   readonly startedAt: string;
   readonly finishedAt: string | null;
-  /** Events in all parts, once the export is finished. */
+  /** Set once the export is finished. */
   readonly events: number | null;
-  /** Set while an update runs: from this time on, its parts may repeat events of settled parts. */
+  /** Set during an update: its parts may repeat events of settled parts from this time on. */
   readonly overlapFrom?: Instant | null;
   readonly parts: readonly Part[];
 }
 
-/** A manifest as it is in the file, but for its times. */
 type SavedManifest = Omit<Manifest, 'parts'> & { readonly parts: readonly SavedPart[] };
 
 export const MANIFEST = 'manifest.json';
 const VERSION = 1;
 
-/**
- * The manifest of a directory; undefined if there is none. Throws `UsageError` if the file is not a manifest.
- */
+/** Undefined if there is none. Throws `UsageError` if the file is not a manifest. */
 export async function readManifest(directory: string): Promise<Manifest | undefined> {
   const file = path.join(directory, MANIFEST);
   let text: string;
@@ -73,7 +70,7 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
   } catch (error) {
     if (error instanceof UsageError) throw error;
   }
-  // The service may have deleted the events that the files hold.
+  // The service may have deleted the events in the files.
   throw foreign(
     file,
     'is damaged',
@@ -86,8 +83,8 @@ export async function writeManifest(directory: string, manifest: Manifest): Prom
 }
 
 /**
- * Returns a function that writes the manifest, one part a line. Exports of years have ten thousands of parts,
- * and are written with each of them: it keeps the lines of parts that have not changed.
+ * Writes one part per line. Exports of years have tens of thousands of parts and save after each, so lines of
+ * unchanged parts are cached.
  */
 export function createManifestWriter(directory: string): (manifest: Manifest) => Promise<void> {
   const lines = new WeakMap<Part, string>();
@@ -109,8 +106,8 @@ function timesAsTexts(_: string, value: unknown): unknown {
 }
 
 /**
- * Throws `ServiceError` if a part was damaged and its events could not be read again in full, since the
- * service has deleted some of them meanwhile.
+ * Throws `ServiceError` if a damaged part could not be restored because the service has deleted some of its
+ * events.
  */
 export function checkNothingLost(directory: string, { parts }: Manifest): void {
   const lacking = parts.flatMap((part) => lossOf(part) ?? []);
@@ -125,22 +122,18 @@ export function checkNothingLost(directory: string, { parts }: Manifest): void {
   );
 }
 
-/** True if the files hold only some of the events that the service counts. */
+/** True if the files omit some of the events that the service counts. */
 export function isFiltered({ filters }: Manifest): boolean {
   return filters['where'] !== undefined || filters['grep'] !== undefined;
 }
 
-/** The search that reads a part. */
 export function partQuery({ queries }: Manifest, { query, after, before }: Part): Query {
   return { ...queries[query], after: after ?? undefined, before };
 }
 
 const TIMES = new Set(['pin', 'overlapFrom', 'after', 'before']);
 
-/**
- * Returns the object with instants in place of their texts. A text that is no time stays one: it is not
- * sound.
- */
+/** Parses times. An invalid time stays a string, which `isSound` rejects. */
 function restoreTimes<Of>(saved: Readonly<Record<string, unknown>>): Of {
   const members = Object.entries(saved).map(([name, value]) => {
     return [name, (TIMES.has(name) && typeof value === 'string' && parseInstant(value)) || value];
@@ -148,7 +141,7 @@ function restoreTimes<Of>(saved: Readonly<Record<string, unknown>>): Of {
   return Object.fromEntries(members);
 }
 
-/** False if a member is not what it should be, so that a damaged manifest is not misread. */
+/** Guards against a damaged manifest. */
 function isSound(manifest: SavedManifest): boolean {
   const { version, hooktrail, service, filters, gzip, pin, startedAt, queries, parts } = manifest;
   const { overlapFrom = null, finishedAt, events } = manifest;
@@ -169,7 +162,7 @@ function isSound(manifest: SavedManifest): boolean {
   );
 }
 
-/** False for a form that no version has written. */
+/** False for forms that were never written. */
 function hasKnownForm({ partition, fileFormat, gzip }: PartForm): boolean {
   const isPartition = partition === undefined || partition === 'day';
   const isFormat = fileFormat === undefined || (fileFormat === 'parquet' && !gzip);
@@ -185,13 +178,10 @@ function foreign(file: string, why: string, next = 'choose another directory'): 
   return new UsageError(`${file} ${why}`, { next });
 }
 
-/** Two calls with the same identity refer to the same export. */
+/** Calls with equal identities mean the same export. */
 export type Identity = Pick<Manifest, 'service' | 'filters' | 'gzip' | 'partition' | 'fileFormat'>;
 
-/**
- * Throws `UsageError` that names each difference if the directory holds another export than the one
- * requested.
- */
+/** Throws `UsageError` that lists the differences. */
 export function checkSame(directory: string, there: Identity, here: Identity): void {
   const named = ({ service, filters, gzip, partition, fileFormat }: Identity): TypedFilters => ({
     ...{ 'base-url': service, ...filters },
@@ -212,14 +202,14 @@ export function checkSame(directory: string, there: Identity, here: Identity): v
   });
 }
 
-/** Values of one flag choose the same events in any order. */
+/** The order of values does not matter. */
 function isSameChoice(a: TypedFilters[string] | undefined, b: TypedFilters[string] | undefined): boolean {
   const [one, other] = [a, b].map((value) => JSON.stringify([value ?? null].flat().sort()));
   return one === other;
 }
 
 /**
- * `2026-11-01` and `2026-11-01T00:00:00Z` are one time. A span such as 7d is the same only as itself: it was
+ * `2026-11-01` and `2026-11-01T00:00:00Z` are equal. A span such as 7d equals only itself, since it was
  * resolved once.
  */
 function isSameTime(a: TypedFilters[string] | undefined, b: TypedFilters[string] | undefined): boolean {

@@ -3,110 +3,102 @@ import { isObject } from '../items/items.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import { isPartitionFolder } from './partitions.ts';
 
-/** A file of a part, as it was written. */
 export interface PartitionFile {
-  /** Its path below the export's directory, with `/` between names. */
+  /** Relative to the export's directory, with `/`. */
   readonly file: string;
   readonly events: number;
   readonly bytes: number;
   readonly sha256: string;
 }
 
-/** A slice of time of one query, and the state of the file that is to hold its events. */
+/** A time slice of one query, and the state of its file. */
 export interface Part {
-  /** Its path below the export's directory; with partitions it lies in the folder of the slice's day. */
+  /** Relative to the export's directory; with partitions in the folder of the slice's day. */
   readonly file: string;
-  /** Index of its query. */
   readonly query: number;
-  /** `gt(createdOn,…)` and `lt(createdOn,…)` of the slice; slices of one query overlap by a second. */
+  /** Exclusive bounds; slices of a query overlap by a second. */
   readonly after: Instant | null;
   readonly before: Instant;
   readonly content: Content | Lost;
 }
 
-/** The state of a part that was never damaged, or of one that is read again. */
+/** The state of a part that is not damaged, or is read again. */
 export type Content = Planned | Written | Settled;
 
-/** A part that is still to be read. */
+/** Not read yet. */
 export interface Planned {
   readonly state: 'planned';
-  /** The number of its events by the service's count; null if the service gives none. */
+  /** The service's count; null if it gives none. */
   readonly expected: number | null;
-  /** True if it is settled once it was read: it repairs an export that was finished before. */
+  /** True if the part repairs a finished export, so it is settled once read. */
   readonly isRepair: boolean;
 }
 
-/** The outcome of reading a part. */
 export interface PartRead {
   readonly held: Held;
   /**
-   * The events that were read between `after` and `before`, with those that filters of this program left out.
-   * Null if the service gives no count to compare them with.
+   * Events read in the slice, before this program's filters. Null if the service gives no count to compare
+   * with.
    */
   readonly counted: number | null;
-  /** The service's count without the query's status, if it has one, made before the part was read. */
+  /** The service's count without the status filter, if there is one, from before the part was read. */
   readonly ofAnyStatus: number | null;
 }
 
-/** A part that was read. It is compared with the service until the export is finished. */
+/** Compared with the service until the export is finished. */
 export interface Written extends PartRead {
   readonly state: 'written';
 }
 
 /**
- * A part that was finished before an update or a repair. It is not compared with the service any more, which
- * may have deleted its events.
+ * Finished before an update or repair. No longer compared with the service, which may have deleted its
+ * events.
  */
 export interface Settled extends PartRead {
   readonly state: 'settled';
 }
 
-/** A part that was damaged, while the service has not returned as many events as it held before. */
+/** Was damaged, and the service has not returned all of its events again. */
 export interface Lost {
   readonly state: 'lost';
-  /** As it was before it was damaged. */
+  /** Before the damage. */
   readonly original: PartRead;
   readonly now: Content;
 }
 
-/** The content of the files of a part. */
 export interface Held {
   readonly events: number;
   /** Of the part's own file. */
   readonly bytes: number;
-  /** SHA-256 of it. With partitions there is no such file if it would hold no event. */
+  /** Of the part's own file. With partitions an empty one is not written. */
   readonly sha256: string;
-  /**
-   * With partitions: files of the same name in other folders, of events that have another day than the slice
-   * or none.
-   */
+  /** With partitions: files of the same name in folders of other days, or of events without a time. */
   readonly strays?: readonly PartitionFile[] | undefined;
 }
 
-/** The state of a part, whether it was damaged before or not. */
+/** The current state, damaged before or not. */
 export function contentOf({ content }: Part): Content {
   return content.state === 'lost' ? content.now : content;
 }
 
-/** The content of a part's files; undefined if the part is still to be read. */
+/** Undefined if the part is not read yet. */
 export function heldBy(part: Part): Held | undefined {
   const content = contentOf(part);
   return content.state === 'planned' ? undefined : content.held;
 }
 
-/** True if a part is not compared with the service any more. */
 export function isSettled(part: Part): boolean {
   const content = contentOf(part);
   return content.state === 'settled' || (content.state === 'planned' && content.isRepair);
 }
 
-/** True for a part that was read, and whose number of events the service did not tell. */
+/** True if the part was read without a count from the service. */
 export function isUncounted(part: Part): boolean {
   const content = contentOf(part);
   return content.state !== 'planned' && content.counted === null;
 }
 
-/** The same part in another state. What was lost of it stays lost until it holds as many events again. */
+/** A loss remains until the part has as many events as before. */
 export function withContent(part: Part, now: Content): Part {
   const { content } = part;
   if (content.state !== 'lost') return { ...part, content: now };
@@ -114,16 +106,14 @@ export function withContent(part: Part, now: Content): Part {
   return { ...part, content: isWhole ? now : { ...content, now } };
 }
 
-/** The part as one that has to be read again, since its events have changed. */
+/** For a part whose events have changed. */
 export function toBeReadAgain(part: Part): Part {
   const held = heldBy(part);
   if (!held) return part;
   return withContent(part, { state: 'planned', expected: held.events, isRepair: isSettled(part) });
 }
 
-/**
- * The part as one to be read again, since its files were damaged. Damaged twice, it remembers the first time.
- */
+/** For a part with damaged files. After repeated damage it keeps the first original. */
 export function damagedPart(part: Part): Part {
   const { content } = toBeReadAgain(part);
   if (content.state === 'lost') return { ...part, content };
@@ -133,7 +123,7 @@ export function damagedPart(part: Part): Part {
   return { ...part, content: { state: 'lost', original: { held, counted, ofAnyStatus }, now: content } };
 }
 
-/** The part with a new file, from which events were removed that another part holds. */
+/** For a part whose file was rewritten without events that another part has. */
 export function trimmedPart(part: Part, file: string, held: Held): Part {
   const content = contentOf(part);
   if (content.state === 'planned') return part;
@@ -141,19 +131,19 @@ export function trimmedPart(part: Part, file: string, held: Held): Part {
   if (part.content.state !== 'lost') return { ...part, file, content: now };
   const { original } = part.content;
   const removed = content.held.events - held.events;
-  // A copy that the user has of the whole part is no replacement for what is left of it.
+  // Clear the checksum: a copy of the whole part does not replace the rest of it.
   const left = { ...original.held, events: original.held.events - removed, sha256: '' };
   return { ...part, file, content: { state: 'lost', original: { ...original, held: left }, now } };
 }
 
-/** The events that a part has and had before it was damaged; undefined if nothing was lost. */
+/** Undefined if nothing was lost. */
 export function lossOf(part: Part): { file: string; held: number; heldBefore: number } | undefined {
   const { file, content } = part;
   if (content.state !== 'lost') return undefined;
   return { file, held: heldBy(part)?.events ?? 0, heldBefore: content.original.held.events };
 }
 
-/** The part after an export was finished: it is not compared with the service any more. */
+/** For a finished part, which is no longer compared with the service. */
 export function settled(part: Part): Part {
   const content = contentOf(part);
   const now: Content =
@@ -163,47 +153,45 @@ export function settled(part: Part): Part {
     : { ...part, content: now };
 }
 
-/** The events in the parts that were read. */
 export function eventsIn(parts: readonly Part[]): number {
   return parts.reduce((sum, part) => sum + (heldBy(part)?.events ?? 0), 0);
 }
 
-/** The files of a part, in the order in which their events are read; none if it is still to be read. */
+/** In reading order; empty if the part is not read yet. */
 export function filesOf(part: Part): readonly PartitionFile[] {
   const held = heldBy(part);
   return held ? filesHolding(part.file, held) : [];
 }
 
-/** The files of what a part holds or held, whose own file has this path. */
+/** `file` is the path of the part's own file. */
 export function filesHolding(
   file: string,
   { events, bytes, sha256, strays = [] }: Held,
 ): readonly PartitionFile[] {
   const inStrays = strays.reduce((sum, stray) => sum + stray.events, 0);
   const own = { file, events: events - inStrays, bytes, sha256 };
-  // A folder that would only hold a file without events is not made.
+  // No folder is created for an empty file.
   const isAbsent = own.bytes === 0 && own.events === 0 && folderOf(file) !== '';
   return isAbsent ? strays : [own, ...strays];
 }
 
-/** The folder that a part's file lies in; an empty text for the export's own. */
+/** Empty for the export's own directory. */
 export function folderOf(file: string): string {
   return file.includes('/') ? path.posix.dirname(file) : '';
 }
 
-/** True if two parts are of one query, and their times overlap. */
+/** True if the parts are of one query and their times overlap. */
 export function overlap(one: Part, other: Part): boolean {
   const reachesInto = ({ after }: Part, { before }: Part) =>
     after === null || compareInstants(after, before) < 0;
   return one.query === other.query && reachesInto(one, other) && reachesInto(other, one);
 }
 
-/** The format of the files of an export, and whether they lie in folders. */
 export interface PartForm {
   readonly gzip: boolean;
-  /** Set if the parts lie in a folder for each day in UTC. */
+  /** Set if there is a folder for each UTC day. */
   readonly partition?: Partition | undefined;
-  /** The format of the parts, if it is not NDJSON. */
+  /** Undefined for NDJSON. */
   readonly fileFormat?: FileFormat | undefined;
 }
 
@@ -212,12 +200,12 @@ export type FileFormat = 'parquet';
 
 const PART_NAME = /^part-\d{6,}\.(?:ndjson(?:\.gz)?|parquet)$/;
 
-/** True for the name of a part, without its folder. */
+/** Without a folder. */
 export function isPartName(name: string): boolean {
   return PART_NAME.test(name);
 }
 
-/** Returns a function that names one part after another, in a folder or in the export's own. */
+/** Returns a function that numbers new parts. */
 export function createNamer(parts: readonly Part[], form: PartForm): (folder?: string) => string {
   let last = 0;
   for (const { file } of parts) last = Math.max(last, Number(/part-(\d+)/.exec(file)?.[1]));
@@ -232,14 +220,14 @@ function endingOf({ gzip, fileFormat }: PartForm): string {
   return gzip ? '.ndjson.gz' : '.ndjson';
 }
 
-/** A part in the manifest: states are told apart by what is null or absent there. */
+/** A part in the manifest, which represents states by null and missing members. */
 export interface SavedPart extends Omit<Part, 'content'> {
-  /** Events in its files or, before they are written, the number expected. */
+  /** Events in the files, or expected before they are written. */
   readonly events: number | null;
   readonly counted: number | null;
   readonly ofAnyStatus: number | null;
   readonly bytes: number | null;
-  /** Null until the part was read. */
+  /** Null until the part is read. */
   readonly sha256: string | null;
   readonly strays?: readonly PartitionFile[] | undefined;
   readonly settled?: boolean | undefined;
@@ -272,7 +260,7 @@ export function savedPart(part: Part): SavedPart {
 
 const UNREAD = { counted: null, ofAnyStatus: null };
 
-/** The part that was saved so; it has to be sound. */
+/** Requires a sound part. */
 export function restoredPart(saved: SavedPart): Part {
   const { file, query, after, before, counted, ofAnyStatus, lost } = saved;
   const now = restoredContent(saved);
@@ -289,7 +277,7 @@ function restoredContent(saved: SavedPart): Content {
   return { state: isSettled ? 'settled' : 'written', held, counted, ofAnyStatus };
 }
 
-/** False if a member is not what it should be, so that a damaged manifest is not misread. */
+/** Guards against a damaged manifest. */
 export function isSoundPart(part: SavedPart, form: NameForm): boolean {
   const { query, after, before, events, counted, ofAnyStatus, bytes, sha256, settled, lost } = part;
   return (
@@ -310,7 +298,7 @@ function isLost(lost: Held, form: NameForm): boolean {
   return isNumber(events) && isNumber(bytes) && isText(sha256) && areStrays(lost, form);
 }
 
-/** A name that led out of the directory would let a manifest have other files overwritten. */
+/** A path outside the directory would let a manifest overwrite other files. */
 function isFileName(file: unknown, { partition, fileFormat }: NameForm): boolean {
   if (!isText(file)) return false;
   if (file.endsWith('.parquet') !== (fileFormat === 'parquet')) return false;
@@ -320,10 +308,9 @@ function isFileName(file: unknown, { partition, fileFormat }: NameForm): boolean
   return names.length === 2 && isPartitionFolder(folder) && isPartName(name);
 }
 
-/** What the names of an export's files depend on. */
 type NameForm = Pick<PartForm, 'partition' | 'fileFormat'>;
 
-/** True for files that can be strays of a part, which holds all of their events. */
+/** Strays cannot have more events than the whole part. */
 function areStrays({ strays, events }: Pick<SavedPart, 'strays' | 'events'>, form: NameForm): boolean {
   if (strays === undefined) return true;
   if (form.partition === undefined || !Array.isArray(strays)) return false;

@@ -19,18 +19,18 @@ import { dayOf, folderOfDay } from './partitions.ts';
 import { type Mark, markDays, markTime } from './time-marks.ts';
 
 /**
- * Events per part, about: pages are asked for by offset, which costs most services more the further it is,
- * and a crash loses at most the parts that are being read.
+ * Maximum events per part. Services page by offset, which usually costs more the further it goes, and a crash
+ * loses the parts being read.
  */
 const EVENTS_PER_PART = 50_000;
-/** Below that many events per part, an export has about this many parts. */
+/** Number of parts to aim for in smaller exports. */
 const PARTS_PER_EXPORT = 200;
-/** A part has about as many pages at least. */
+/** Minimum pages per part. */
 const PAGES_PER_PART = 10;
-/** An update starts this many seconds before the export's previous end: events may appear late, or change. */
+/** Overlap of an update with the export's previous end, since events may appear late or change. */
 const OVERLAP_SECONDS = 3600;
 
-/** Limits the export to the events that exist now, and plans its parts. */
+/** Pins the export to the events that exist now, and plans its parts. */
 export async function beginExport(
   filters: EventFilters,
   identity: Identity,
@@ -57,9 +57,9 @@ export async function beginExport(
 }
 
 /**
- * A finished export with parts for what is new: from an hour before its end to the service's present time,
- * and all events of types that `--type order.*` stands for since then. The existing parts are not compared
- * with the service any more, which may have deleted their events.
+ * Adds parts from an hour before the export's end to the service's present time, and all events of types that
+ * match `--type order.*` only since then. Existing parts become settled, since the service may have deleted
+ * their events.
  */
 export async function planUpdate(
   filters: EventFilters,
@@ -87,8 +87,7 @@ export async function planUpdate(
 }
 
 /**
- * The searches, and their end, which has passed: the service's time when it answered, or `--until` if that is
- * earlier.
+ * Ends the queries at the service's time or `--until`, whichever is earlier, and waits until that has passed.
  */
 async function pinnedQueries(filters: EventFilters, client: ExportClient) {
   const { clock, signal } = client;
@@ -102,13 +101,10 @@ async function pinnedQueries(filters: EventFilters, client: ExportClient) {
   return { queries, pin };
 }
 
-/** An event that is dated up to this much later may have been created since the service's clock was read. */
+/** Events dated up to this much later may have been created since the clock was read. */
 const MARGIN_MS = 60_000;
 
-/**
- * Warns of events that the service dates later than its own clock: the export ends at that clock and leaves
- * them out.
- */
+/** Warns of events dated later than the service's clock, which the export leaves out. */
 export async function warnOfLaterDated(
   filters: EventFilters,
   reporter: Pick<Reporter, 'warning'>,
@@ -122,17 +118,16 @@ export async function warnOfLaterDated(
       events += (await askCount(client, { ...query, after }, client.signal)) ?? 0;
   if (events === 0) return;
   const subject = events === 1 ? '1 event is' : `${events} events are`;
-  // They are not read, so `--where` and `--grep` may keep fewer of them.
+  // Without reading them, `--where` and `--grep` cannot be applied.
   reporter.warning(
     `${filters.runHere ? 'up to ' : ''}${subject} dated later than the service's clock and not in this export; --update adds them when their time has come`,
   );
 }
 
 /**
- * The parts of a search that is limited to its window, newest first, each with a name that no other part has.
- * The service compares with "greater than" only, and the resolution of its clock is unknown, so each part
- * reaches a second into the next older one. An event in both is taken by one of them. With partitions parts
- * also meet at the midnights between days that have events: a part is one day's.
+ * Returns the parts of a query, newest first. The service only compares with "greater than" and its clock's
+ * resolution is unknown, so each part overlaps the next older one by a second; only one of them takes an
+ * event in both. With partitions each part is within a day.
  */
 async function planParts(
   index: number,
@@ -143,7 +138,7 @@ async function planParts(
 ): Promise<Part[]> {
   const end = query.before as Instant;
   const total = await askCount(client, query, client.signal);
-  // An end with a fraction of a second is rounded up.
+  // Round up an end with a fraction.
   const newest: Mark = { seconds: end.seconds + (end.fraction === '' ? 0 : 1), events: total ?? 0 };
   const oldest: Mark = { seconds: query.after?.seconds ?? 0, events: 0 };
   const days = partition ? await markDays([newest, oldest], query, client) : [newest, oldest];
@@ -167,7 +162,7 @@ function eventsPerPart(total: number, pageSize: number): number {
   return Math.min(Math.max(least, Math.ceil(total / PARTS_PER_EXPORT)), EVENTS_PER_PART);
 }
 
-/** Marks each span between two marks by itself, so that these stay where they are. */
+/** Divides each span separately, which keeps the given marks. */
 async function markSpans(
   marks: readonly Mark[],
   query: Query,
@@ -182,7 +177,7 @@ async function markSpans(
   return all;
 }
 
-/** The spans of time between marks, which are newest first. */
+/** `marks` are newest first. */
 function spansBetween(marks: readonly Mark[]): readonly { readonly to: Mark; readonly from: Mark }[] {
   return marks.slice(1).map((from, at) => ({ to: marks[at] as Mark, from }));
 }

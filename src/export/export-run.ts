@@ -31,9 +31,9 @@ import { PartWriter } from './part-writer.ts';
 import { countAnyStatus, recount } from './recount.ts';
 import { sideBySide } from './side-by-side.ts';
 
-/** The number of times that parts are read again if they changed while the rest was read. */
+/** Maximum rounds of reading parts again that changed meanwhile. */
 const MAX_ROUNDS = 5;
-/** The number of parts that are read at once: each needs memory for what it has not written yet. */
+/** Maximum parts read at once, since each buffers what it has not written yet. */
 const MAX_PARTS_AT_ONCE = 4;
 
 interface Job {
@@ -44,7 +44,7 @@ interface Job {
   readonly reporter: Pick<Reporter, 'warning'>;
 }
 
-/** One run of an export. Its state is the manifest: each step is in the directory before the next begins. */
+/** The manifest is the run's state: each step is on disk before the next begins. */
 export class ExportRun {
   readonly #job: Job;
   readonly #client: ExportClient;
@@ -53,15 +53,15 @@ export class ExportRun {
   readonly #ending = new AbortController();
   readonly #writeManifest: (manifest: Manifest) => Promise<void>;
   #manifest!: Manifest;
-  /** The manifest is written once at a time. */
+  /** Serializes writes of the manifest. */
   #saved: Promise<void> = Promise.resolve();
-  /** Files that parts had before this run read them again. */
+  /** Files that this run has read again under other names. */
   readonly #replaced = new Set<string>();
-  /** Events in files, including those being written. */
+  /** Includes files being written. */
   #events = 0;
-  /** Of these, events that were there when this run began to read. */
+  /** Events present when this run began to read. */
   #startedWith = 0;
-  /** The number of events by the counts; NaN if the service gives none. */
+  /** NaN if the service gives no count. */
   #expected = Number.NaN;
 
   constructor(job: Job) {
@@ -73,8 +73,8 @@ export class ExportRun {
   }
 
   /**
-   * Downloads what is missing of an export, or all of a new one, until it holds every event that the service
-   * counts, and for an update what is new since then. Returns the finished manifest.
+   * Downloads missing parts until the export agrees with the service's counts, then updates it if requested.
+   * Returns the finished manifest.
    */
   async run(there: Manifest | undefined, identity: Identity, isUpdate: boolean): Promise<Manifest> {
     const { filters, progress, reporter } = this.#job;
@@ -96,7 +96,7 @@ export class ExportRun {
   async #begin(planned: Manifest): Promise<void> {
     await warnOfLaterDated(this.#job.filters, this.#job.reporter, planned, this.#client);
     this.#manifest = planned;
-    // If no time has passed since the export, an update plans nothing.
+    // An update at the export's own end has nothing to do.
     if (planned.finishedAt) return;
     await this.#save({});
     await this.#complete();
@@ -119,10 +119,7 @@ export class ExportRun {
     for (const { file } of filesOf(part)) this.#replaced.add(file);
   }
 
-  /**
-   * Reads the parts that are missing, and again those whose events have changed, until the files agree with
-   * the service.
-   */
+  /** Reads missing parts, and changed ones again, until the files agree with the service. */
   async #complete(): Promise<void> {
     this.#events = eventsIn(this.#manifest.parts);
     this.#startedWith = this.#events;
@@ -148,14 +145,14 @@ export class ExportRun {
     await removeReplaced(this.#job.directory, this.#replaced, this.#manifest);
   }
 
-  /** Reads several parts at once, each of which is in the manifest as soon as its file is on the disk. */
+  /** Each part enters the manifest as soon as its file is on disk. */
   async #readMissing(): Promise<void> {
     const { concurrency, signal } = this.#client;
     const { parts } = this.#manifest;
     const missing = [...parts.keys()].filter((at) => !heldBy(parts[at] as Part));
     const ofAnyStatus = await countAnyStatus(this.#manifest, missing, this.#client);
     const claims = new PartClaims(this.#job.directory, () => this.#manifest, this.#keep);
-    // Together they send no more requests at once than one part would.
+    // Parts share the request slots of one.
     const client = inSlots(this.#client, concurrency);
     let atOnce = 0;
     const share = () => Math.max(1, Math.floor(concurrency() / atOnce));
@@ -172,7 +169,6 @@ export class ExportRun {
     await sideBySide(missing, read, () => Math.min(concurrency(), MAX_PARTS_AT_ONCE), signal);
   }
 
-  /** Reads a part from the service into its file. */
   async #readPart(
     index: number,
     claim: PartClaim,
@@ -187,7 +183,7 @@ export class ExportRun {
       const query = partQuery(this.#manifest, part);
       for await (const { items, total } of readPages(client, { ...client, query })) {
         read += items.count;
-        // The service's count may include an event that joined a page which was read before.
+        // The service's count may include an event that joined a page after it was read.
         counted = total === undefined ? null : read;
         const due = await claim.take(items);
         await file.add(due);
@@ -203,10 +199,7 @@ export class ExportRun {
     }
   }
 
-  /**
-   * Removes events from earlier files that an update has read again, so that the later state of each event
-   * remains.
-   */
+  /** Removes events from earlier files that an update has read again, so only their later state remains. */
   async #removeRepeated(): Promise<void> {
     const directory = this.#job.directory;
     const { overlapFrom, parts } = this.#manifest;
@@ -242,7 +235,7 @@ export class ExportRun {
   }
 }
 
-/** The events that parts hold, or will by the service's counts; NaN if it gives none. */
+/** Uses the service's counts for parts not read yet; NaN if there are none. */
 function expectedEvents(parts: readonly Part[]): number {
   return parts.reduce((sum, part) => {
     const content = contentOf(part);

@@ -10,9 +10,9 @@ import { createCursor } from '../items/known-cursor.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';
 import type { PartEncoder, PartFormat } from './part-format.ts';
 
-/*
- * Parquet (https://parquet.apache.org) as engines read it. Known fields are columns; the column `item` has
- * the exact text of each event, and is all that is read back.
+/**
+ * Parquet (https://parquet.apache.org) for query engines. Known fields are columns. Only the column `item`,
+ * with the exact text of each event, is read back.
  */
 
 const TEXT_FIELDS = ['eventId', 'eventType', 'subscriptionId', 'publishStatus', 'createdOn'] as const;
@@ -20,7 +20,7 @@ const CREATED_ON = TEXT_FIELDS.indexOf('createdOn');
 const ITEM = 'item';
 
 const TEXT = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } } as const;
-/** Engines that know no nanoseconds know microseconds; `createdOnText` has every digit. */
+/** Microseconds, since not all engines know nanoseconds; `createdOnText` has every digit. */
 const TIMESTAMP = {
   type: 'INT64',
   converted_type: 'TIMESTAMP_MICROS',
@@ -36,10 +36,9 @@ const COLUMNS: readonly SchemaElement[] = [
 ];
 const SCHEMA: SchemaElement[] = [{ name: 'events', num_children: COLUMNS.length }, ...COLUMNS];
 
-/** Texts of items, after which a row group is written: what a file that is being written needs in memory. */
+/** Bytes of items per row group, which bounds the memory of a file being written. */
 const ROW_GROUP_BYTES = 4 << 20;
 
-/** The columns of the row group that is being filled. */
 interface Rows {
   readonly texts: (string | undefined)[][];
   readonly createdOn: (bigint | undefined)[];
@@ -49,7 +48,7 @@ interface Rows {
 
 const noRows = (): Rows => ({ texts: TEXT_FIELDS.map(() => []), createdOn: [], items: [], bytes: 0 });
 
-/** Writes row groups as they are full, and what they contain at the end of the file. */
+/** Writes full row groups, and the metadata at the end. */
 class ParquetEncoder implements PartEncoder {
   readonly #bytes = new ByteWriter();
   readonly #writer = new ParquetWriter({ writer: this.#bytes, schema: SCHEMA, codec: 'SNAPPY' });
@@ -74,7 +73,8 @@ class ParquetEncoder implements PartEncoder {
       ...texts.slice(0, CREATED_ON).map((data, index) => ({ name: TEXT_FIELDS[index] as string, data })),
       { name: 'createdOn', data: createdOn },
       { name: 'createdOnText', data: texts[CREATED_ON] ?? [] },
-      // No engine looks for an event by the order of such texts, and hardly any two are the same.
+      // Statistics and dictionaries are useless for such texts: nobody searches by their order and hardly any
+      // repeat.
       { name: ITEM, data: items, statistics: false, encoding: 'PLAIN' as const },
     ];
     this.#rows = noRows();
@@ -103,7 +103,7 @@ class ParquetEncoder implements PartEncoder {
     this.#rows.bytes += end - start;
   }
 
-  /** Takes what was written since the last call; the writer goes on at the same offset of the file. */
+  /** The writer continues at the same offset of the file. */
   #taken(): Buffer {
     const taken = Buffer.from(this.#bytes.getBytes());
     this.#bytes.index = 0;
@@ -123,24 +123,23 @@ export const parquet: PartFormat = {
   },
 };
 
-/** The first byte of `null`. */
 const NULL = 0x6e;
 
 function microseconds({ seconds, fraction }: Instant): bigint {
   return BigInt(seconds) * 1_000_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
 }
 
-/** A file of Parquet that holds no events as an export has them, or is damaged. */
+/** The file is damaged or lacks events in the form of an export. */
 export class ParquetError extends Error {
   override readonly name = 'ParquetError';
 }
 
 /**
- * The texts of the column `item`, one row group after another. Throws `ParquetError` if there is none or
- * the file cannot be read as Parquet, and the errors of `file`.
+ * Yields the texts of the column `item` by row group. Throws `ParquetError` if the column is missing or the
+ * file is not Parquet, and the errors of `file`.
  */
 export async function* readItemTexts(file: AsyncBuffer): AsyncGenerator<readonly Buffer[]> {
-  // The texts stay as they are.
+  // Keep the bytes as they are.
   const parsers = { stringFromBytes: (bytes: Uint8Array) => bytes };
   const metadata = await understood(parquetMetadataAsync(file));
   if (!metadata.schema.some(({ name, type }) => name === ITEM && type === 'BYTE_ARRAY'))
@@ -160,7 +159,7 @@ export async function* readItemTexts(file: AsyncBuffer): AsyncGenerator<readonly
   }
 }
 
-/** The library throws plain errors, and those of what it cannot make out of damaged bytes. */
+/** On damaged bytes the library throws plain errors of any kind. */
 async function understood<Result>(reading: Promise<Result>): Promise<Result> {
   try {
     return await reading;
@@ -171,7 +170,7 @@ async function understood<Result>(reading: Promise<Result>): Promise<Result> {
   }
 }
 
-/** The columns of texts at the top of a file of Parquet. Throws as `readItemTexts` does. */
+/** Top-level columns only. Throws like `readItemTexts`. */
 export async function textColumns(file: AsyncBuffer): Promise<readonly string[]> {
   const { schema } = await understood(parquetMetadataAsync(file));
   const isText = ({ type }: SchemaElement) => type === 'BYTE_ARRAY' || type === 'FIXED_LEN_BYTE_ARRAY';
@@ -185,10 +184,7 @@ export async function textColumns(file: AsyncBuffer): Promise<readonly string[]>
   return names;
 }
 
-/**
- * The texts of a column, one row group after another; undefined for a row without one. Throws as
- * `readItemTexts` does.
- */
+/** Yields texts by row group, undefined for a row without one. Throws like `readItemTexts`. */
 export async function* readColumnTexts(
   file: AsyncBuffer,
   name: string,

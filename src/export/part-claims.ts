@@ -7,22 +7,20 @@ import { heldBy, isSettled, overlap, type Part } from './export-part.ts';
 import { keysOf, keysWithoutDay } from './part-reader.ts';
 import { createDayReader, dayOf, startOfDay } from './partitions.ts';
 
-/*
- * Each part of an export reaches a second into the next older one, and parts are read side by side: an event
- * that several of them meet belongs to the first one that claims it. Parts that were read before have claimed
- * the events in their files.
+/**
+ * Parts overlap by a second and are read concurrently. An event in several of them belongs to the first one
+ * that claims it; parts read earlier have claimed the events in their files.
  */
 
-/** The claims of the parts that one round reads. */
 export class PartClaims {
   readonly #directory: string;
   readonly #manifest: () => Manifest;
   readonly #keep: KeepItems | undefined;
-  /** Of the parts that are read in this round, by index, as long as others may meet their events. */
+  /** By index; kept while neighbours may still meet these events. */
   readonly #claims = new Map<number, PartClaim>();
-  /** The keys in parts that were read before this round, by index; kept as long as the claims. */
+  /** Keys in parts read before this round, by index; kept as long as the claims. */
   readonly #there = new Map<number, Promise<ReadonlySet<number>>>();
-  /** With partitions, by query: the keys of events without a time, which several parts may meet. */
+  /** With partitions, by query: keys of events without a time, which several parts may meet. */
   readonly #undated = new Map<number, Promise<Set<number>>>();
 
   constructor(directory: string, manifest: () => Manifest, keep: KeepItems | undefined) {
@@ -31,7 +29,7 @@ export class PartClaims {
     this.#keep = keep;
   }
 
-  /** Begins to claim for a part that is to be read. Call `end` when it was read, or could not be. */
+  /** Call `end` once the part is read or has failed. */
   async begin(index: number): Promise<PartClaim> {
     const { parts, partition } = this.#manifest();
     const part = parts[index] as Part;
@@ -48,7 +46,7 @@ export class PartClaims {
     return claim;
   }
 
-  /** The part was read and is in the manifest, or the round has failed. */
+  /** Call once the part is in the manifest, or the round has failed. */
   end(index: number): void {
     this.#claims.get(index)?.end();
     for (const at of [index, ...this.#neighbours(index)]) {
@@ -62,8 +60,7 @@ export class PartClaims {
 
   async #addNeighbour(claim: PartClaim, part: Part, index: number): Promise<void> {
     const other = this.#manifest().parts[index] as Part;
-    // An update reads events again that settled parts hold. They are removed from the settled parts
-    // afterwards.
+    // An update reads events of settled parts again; they are removed from the settled parts later.
     if (isSettled(other) && !isSettled(part)) return;
     if (heldBy(other) && !this.#claims.has(index)) {
       const keys = this.#there.get(index) ?? keysOf(this.#directory, [other]);
@@ -72,7 +69,7 @@ export class PartClaims {
       return;
     }
     const isOlder = compareInstants(other.before, part.before) < 0;
-    // It may begin later than this one.
+    // Looked up late, since the neighbour may begin later.
     claim.neighbours.push({ isOlder, find: () => this.#claims.get(index) });
   }
 
@@ -101,21 +98,20 @@ interface Neighbour {
 interface ClaimOf {
   readonly part: Part;
   readonly keep: KeepItems | undefined;
-  /** True if the time of another part overlaps that of this one. */
+  /** True if another part's time overlaps. */
   readonly isShared: boolean;
-  /** With partitions: the keys of events without a time. */
+  /** With partitions: keys of events without a time. */
   readonly undated: (() => Promise<Set<number>>) | undefined;
   /** With partitions: events of earlier days belong to another part. */
   readonly firstDay: number | undefined;
 }
 
-/** The claim of one part on the events that it meets. */
 export class PartClaim {
-  /** The keys of events in parts that were read before this round. */
+  /** From parts read before this round. */
   readonly keysElsewhere: ReadonlySet<number>[] = [];
-  /** The keys of the events that this part has taken, if others may meet them. */
+  /** Keys taken by this part, if others may meet them. */
   readonly keys = new Set<number>();
-  /** Parts of the same round that meet some of the same events. */
+  /** Parts of the same round that may meet the same events. */
   readonly neighbours: Neighbour[] = [];
   readonly #of: ClaimOf;
   readonly #createdOn = createdOnReader();
@@ -124,8 +120,8 @@ export class PartClaim {
   #isPastHead = false;
   #onPastHead: () => void = () => {};
   /**
-   * Fulfilled when the part has claimed all of the second that a newer part shares with it, if pages come
-   * newest first.
+   * Resolves once the part has passed the second that it shares with a newer part, if pages come newest
+   * first.
    */
   readonly pastHead: Promise<void>;
 
@@ -136,12 +132,12 @@ export class PartClaim {
     });
   }
 
-  /** Returns the events of the next page that belong to the part, and were not filtered out. */
+  /** Returns the events that belong to the part and pass the filters. */
   async take(items: IdentifiedItems): Promise<IdentifiedItems> {
     await this.#turn();
     const days = this.#of.undated && this.#daysOf(items);
     const undated = days?.includes(undefined) ? await this.#of.undated?.() : undefined;
-    // From here to the end nothing waits: no other part can claim the same events meanwhile.
+    // No await from here on, so no other part can claim these events meanwhile.
     let own = items;
     if (days) own = this.#ofOwnDays(own, days, undated);
     for (const keys of this.keysElsewhere) own = own.without(keys);
@@ -158,9 +154,8 @@ export class PartClaim {
   }
 
   /**
-   * Waits after the first page until the next older part, if it is read too, is past the second that both
-   * meet: it claims that second alone, so that events stay in order from file to file. Only newer parts wait
-   * for older ones, so that none waits for ever.
+   * After its first page a part waits until the next older one has claimed the second they share, which keeps
+   * events in order across files. Only newer parts wait for older ones, so there is no deadlock.
    */
   async #turn(): Promise<void> {
     const isFirst = this.#isFirstPage;
@@ -169,7 +164,7 @@ export class PartClaim {
     for (const { isOlder, find } of this.neighbours) if (isOlder) await find()?.pastHead;
   }
 
-  /** The newest second is past when a page ends with an event that is not in it. */
+  /** The newest second has passed when a page ends with an event outside it. */
   #noticeHead(items: IdentifiedItems): void {
     if (this.#isPastHead || items.count === 0) return;
     const last = this.#createdOn(items.bytes, items.start(items.count - 1));
@@ -183,8 +178,8 @@ export class PartClaim {
   }
 
   /**
-   * Leaves out what belongs to other parts whatever the order in which they are read: events of the second
-   * that the part reaches into the day before, and events without a time that another part has.
+   * Omits events of other parts regardless of reading order: those of the day before, in the overlapping
+   * second, and events without a time that another part has.
    */
   #ofOwnDays(
     items: IdentifiedItems,
@@ -207,8 +202,8 @@ export class PartClaim {
 const NO_KEYS: ReadonlySet<number> = new Set();
 
 /**
- * The day that a part of an export with partitions begins with, if it reaches a second into the day before
- * and that day has a part which ends at midnight.
+ * The day that a part begins with, if it overlaps the day before by a second and another part ends at that
+ * midnight.
  */
 function firstDayOf(part: Part, parts: readonly Part[]): number | undefined {
   if (part.after?.fraction !== '') return undefined;

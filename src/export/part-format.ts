@@ -1,28 +1,24 @@
 import type { Items } from '../items/items.ts';
 
-/** How the events of an export stand in its files. */
 export interface PartFormat {
-  /** Begins a file. */
   createEncoder(): PartEncoder;
-  /** The events in a whole file that was written so. */
+  /** Requires a file that this format wrote. */
   read(file: StoredFile): AsyncIterable<Items>;
 }
 
-/** A file that is open for reading. */
 export interface StoredFile {
   readonly bytes: number;
-  /** Its bytes from the beginning. */
+  /** From the beginning. */
   pieces(): AsyncIterable<Buffer>;
-  /** Its bytes between two offsets, in memory of their own. */
+  /** Copies the bytes. */
   slice(start: number, end: number): Promise<Buffer>;
 }
 
-/** Turns the events of one file into its bytes. */
 export interface PartEncoder {
-  /** Returns the bytes that can be written by now, maybe none. The items are not needed after that. */
+  /** Returns the bytes that are ready, possibly none, and keeps no reference to the items. */
   add(items: Items): Promise<Buffer>;
-  /** Returns the bytes of what is held back, so that little memory is needed until more is added. */
+  /** Returns everything that is buffered, to free memory. */
   flush(): Promise<Buffer>;
-  /** Returns the last bytes, which make the file whole. */
+  /** Returns the last bytes of the file. */
   end(): Promise<Buffer>;
 }

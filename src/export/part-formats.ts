@@ -4,14 +4,13 @@ import { createGunzip, gzip } from 'node:zlib';
 import { Items } from '../items/items.ts';
 import type { PartEncoder, PartFormat } from './part-format.ts';
 
-/** The format of a file of an export, by the ending of its name. */
+/** By the file's ending. */
 export async function formatOf(file: string): Promise<PartFormat> {
   if (file.endsWith('.gz')) return compressedLines;
-  // The library is loaded where it is used.
+  // Load the library only when needed.
   return file.endsWith('.parquet') ? (await import('./parquet-files.ts')).parquet : lines;
 }
 
-/** NDJSON. */
 const lines: PartFormat = {
   createEncoder: () => new LinesEncoder(async (text) => text),
   read: (file) => linesOf(file.pieces()),
@@ -19,7 +18,7 @@ const lines: PartFormat = {
 
 const compress = promisify(gzip);
 
-/** NDJSON in gzip, which may have any number of members (RFC 1952 section 2.2). */
+/** Gzip allows any number of members (RFC 1952, section 2.2). */
 const compressedLines: PartFormat = {
   createEncoder: () => new LinesEncoder(compress),
   read: (file) => linesOf(gunzipped(file.pieces())),
@@ -43,12 +42,12 @@ class LinesEncoder implements PartEncoder {
   }
 
   async end(): Promise<Buffer> {
-    // No bytes at all are no gzip file.
+    // An empty file is not valid gzip.
     return this.#isEmpty ? await this.#encode(Buffer.alloc(0)) : Buffer.alloc(0);
   }
 }
 
-/** Bytes of a file that are read at once. */
+/** Bytes read at once. */
 export const PIECE_BYTES = 1 << 19;
 const NEWLINE = 0x0a;
 
@@ -67,8 +66,8 @@ async function* linesOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<Items> {
   }
 }
 
-/** Decompresses gzip (RFC 1952). Throws the errors of the source, and those of zlib. */
+/** RFC 1952. Throws the errors of the source and of zlib. */
 export function gunzipped(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  // The reader of the text gets the error, whichever stream it comes from.
+  // The consumer gets the error, whichever stream it comes from.
   return pipeline(source, createGunzip({ chunkSize: PIECE_BYTES }), () => undefined);
 }

@@ -22,9 +22,9 @@ import type { StoredFile } from './part-format.ts';
 import { formatOf, PIECE_BYTES } from './part-formats.ts';
 import { NO_DAY_FOLDER } from './partitions.ts';
 
-/** The file of a part is not what the manifest says. */
+/** The file of a part differs from the manifest. */
 export class DamagedPartError extends ServiceError {
-  /** The path of the file below the export's directory. */
+  /** Relative to the export's directory. */
   readonly file: string;
   readonly damage: string;
 
@@ -38,9 +38,8 @@ export class DamagedPartError extends ServiceError {
 }
 
 /**
- * The events of a finished part, after its checksum was found to be right: they are the lines that were
- * written, whose JSON was checked before. Throws `DamagedPartError`, and `ServiceError` if the file cannot be
- * read, which says nothing about its content.
+ * Checks each file's checksum before yielding its events, whose JSON was validated when written. Throws
+ * `DamagedPartError`, or `ServiceError` if a file is unreadable, which proves no damage.
  */
 export async function* readPart(directory: string, part: Part): AsyncGenerator<Items> {
   for (const file of filesOf(part)) yield* readFileOfPart(directory, file);
@@ -66,12 +65,11 @@ async function* readFileOfPart(directory: string, file: PartitionFile): AsyncGen
     throw new DamagedPartError(directory, file.file, `holds ${eventsText(events)} instead of ${file.events}`);
 }
 
-/** The keys of the events in finished parts. */
 export async function keysOf(directory: string, parts: readonly Part[]): Promise<ReadonlySet<number>> {
   return keysIn(directory, parts.flatMap(filesOf));
 }
 
-/** The keys of the events without a time in finished parts of an export with partitions. */
+/** For an export with partitions. */
 export async function keysWithoutDay(
   directory: string,
   parts: readonly Part[],
@@ -89,24 +87,21 @@ async function keysIn(directory: string, files: readonly PartitionFile[]): Promi
 }
 
 /**
- * The keys of events that an update has read again, until it ends: settled parts of the same time still hold
- * them as they were. Undefined where no update is under way.
+ * Keys of events that a running update has read again, while settled parts still have their earlier state.
+ * Undefined if no update is running.
  */
 export async function keysReadAgain(directory: string, { overlapFrom, parts }: Manifest) {
   if (!overlapFrom) return undefined;
   const earlier = parts.filter((part) => isSettled(part) && compareInstants(part.before, overlapFrom) > 0);
   const added = parts.filter((part) => !isSettled(part) && heldBy(part));
-  // An update may add any number of events; only some of them are from before.
+  // An update may add any number of events, few of which existed before.
   return await keysOf(
     directory,
     added.filter((part) => earlier.some((one) => overlap(one, part))),
   );
 }
 
-/**
- * Opens a file of an export after its checksum was found to be right. It stays what it was while it is open:
- * a file that replaces it is another one.
- */
+/** Checks the checksum. The open file does not change: a replacement is another file. */
 async function openChecked(directory: string, expected: PartitionFile): Promise<OpenFile> {
   const { file: name, bytes, sha256 } = expected;
   const file = path.join(directory, name);
@@ -149,13 +144,13 @@ function unreadable(file: string, error: NodeJS.ErrnoException): ServiceError {
   return new ServiceError(`${file} cannot be read: ${faultText(error)}`, { cause: error });
 }
 
-/** The bytes of a file from its beginning, each piece in memory of its own. */
+/** Each piece has its own memory. */
 async function* piecesOf(handle: FileHandle, bytes: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes; at += PIECE_BYTES)
     yield await sliceOf(handle, at, Math.min(at + PIECE_BYTES, bytes));
 }
 
-/** The bytes between two offsets, or as many of them as the file has. */
+/** Shorter at the end of the file. */
 async function sliceOf(handle: FileHandle, start: number, end: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafeSlow(end - start);
   let length = 0;
@@ -167,7 +162,7 @@ async function sliceOf(handle: FileHandle, start: number, end: number): Promise<
   return bytes.subarray(0, length);
 }
 
-/** An export that is under way may have replaced a file since the manifest was read. */
+/** A running export may have replaced the file since the manifest was read. */
 async function damagedOrReplaced(
   directory: string,
   { file, sha256 }: PartitionFile,

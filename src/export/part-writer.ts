@@ -10,22 +10,19 @@ import type { PartEncoder } from './part-format.ts';
 import { formatOf } from './part-formats.ts';
 import { createSorter } from './partitions.ts';
 
-/**
- * Files of one part that are open at once: one for each day, and a search without counts may meet any number
- * of days.
- */
+/** Maximum open files of one part: without counts, a part may span any number of days. */
 const MOST_OPEN = 64;
 
 /**
- * A part that is being written: a file or, with partitions, one in the folder of each day that its events
- * have. The files have temporary names until they are complete and on the disk.
+ * Writes a part to one file or, with partitions, to one in each day's folder. Files have temporary names
+ * until they are complete and on disk.
  */
 export class PartWriter {
   readonly #directory: string;
-  /** The path of the part's own file, as the manifest has it. */
+  /** As in the manifest. */
   readonly #file: string;
   readonly #sort: ((items: Items) => ReadonlyMap<string, Items>) | undefined;
-  /** By folder; the one that was written last comes last. */
+  /** By folder, the least recently written first. */
   readonly #files = new Map<string, PartFile>();
 
   private constructor(directory: string, file: string, isPartitioned: boolean) {
@@ -37,7 +34,7 @@ export class PartWriter {
   static async create(directory: string, { file }: Pick<Part, 'file'>): Promise<PartWriter> {
     const isPartitioned = folderOf(file) !== '';
     const writer = new PartWriter(directory, file, isPartitioned);
-    // Without partitions a part without events has a file too.
+    // Without partitions even an empty part has a file.
     if (!isPartitioned) await writer.#fileIn('');
     return writer;
   }
@@ -52,7 +49,7 @@ export class PartWriter {
       await (await this.#fileIn(folder)).add(its);
   }
 
-  /** Makes the files durable and gives them their final names. */
+  /** Syncs the files and gives them their final names. */
   async commit(): Promise<Held> {
     const own = this.#files.get(folderOf(this.#file));
     const written = (await own?.commit()) ?? { bytes: 0, sha256: NOTHING_SHA256 };
@@ -83,10 +80,10 @@ export class PartWriter {
 
 const NOTHING_SHA256 = hash('sha256', '');
 
-/** A file that is being written under a temporary name. */
+/** Has a temporary name until `commit`. */
 class PartFile {
   readonly #file: string;
-  /** False in the export's own folder. */
+  /** False in the export's own directory. */
   readonly #isInFolder: boolean;
   readonly #encoder: PartEncoder;
   readonly #hash = createHash('sha256');
@@ -125,7 +122,7 @@ class PartFile {
     await this.#append(await this.#encoder.add(items));
   }
 
-  /** Writes what is held back, and closes the file until it is written again. */
+  /** Flushes and closes the file until the next write. */
   async rest(): Promise<void> {
     await this.#append(await this.#encoder.flush());
     await this.#close();
@@ -137,14 +134,14 @@ class PartFile {
     await handle?.close();
   }
 
-  /** Makes the file durable and gives it its final name. */
+  /** Syncs the file and gives it its final name. */
   async commit(): Promise<{ bytes: number; sha256: string }> {
     await this.#append(await this.#encoder.end());
     const handle = await this.#open();
     await handle.sync();
     await this.#close();
     await renameOver(this.#temporary, this.#file);
-    // The export's own folder is synced with its manifest.
+    // The export's own directory is synced with its manifest.
     if (this.#isInFolder) await syncFolder(path.dirname(this.#file));
     return { bytes: this.#bytes, sha256: this.#hash.digest('hex') };
   }
@@ -164,13 +161,12 @@ class PartFile {
     this.#hash.update(chunk);
     this.#bytes += chunk.length;
     const handle = await this.#open();
-    // `write` may take less than all of it, on a disk that is nearly full; `appendFile` goes on until it is
-    // all there or fails.
+    // Unlike `write`, `appendFile` never stops early on a nearly full disk: it writes everything or fails.
     await handle.appendFile(chunk);
   }
 }
 
-/** Makes the folder of a day if it is missing, with the permissions of the export's own, and durably. */
+/** Creates a day's folder durably, with the permissions of the export's directory. */
 async function createFolder(folder: string): Promise<void> {
   const isThere = existsSync(folder);
   makeOwnFolder(folder, 0o777);

@@ -6,25 +6,21 @@ import { MANIFEST, readManifest } from './export-manifest.ts';
 import { heldBy, isSettled, lossOf, type Part } from './export-part.ts';
 import { keysReadAgain, readPart } from './part-reader.ts';
 
-/** An export that is read as the service's answers are. */
 export interface StoredExport {
-  /** One list of pages for each search of the export. */
+  /** Pages by query of the export. */
   readonly lists: readonly AsyncGenerator<FoundPage>[];
-  /** Compares the parts that were not read with the manifest. Throws as the lists do. */
+  /** Verifies the parts that were not read. Throws like the lists. */
   readonly checkRest: () => Promise<void>;
 }
 
 export interface StoredExportOptions {
   readonly signal: AbortSignal;
   readonly onDoubt?: ((doubt: string) => void) | undefined;
-  /** True if failed events are compared with delivered ones: an export with one status is doubted. */
+  /** True to doubt an export with a single status, since it cannot show failures next to deliveries. */
   readonly comparesOutcomes: boolean;
 }
 
-/**
- * Opens the export in a directory. Throws `UsageError` if there is none, and `ServiceError` if it cannot be
- * read.
- */
+/** Throws `UsageError` if there is no export, `ServiceError` if it is unreadable. */
 export async function openExport(
   place: string,
   { signal, onDoubt, comparesOutcomes }: StoredExportOptions,
@@ -64,10 +60,7 @@ export async function openExport(
   return { lists, checkRest };
 }
 
-/**
- * The events of parts that are as the manifest says. Those with the keys of `again` come from the parts of an
- * update alone.
- */
+/** Skips events with keys in `again` unless they are from parts of the update. */
 async function* pagesOfParts(
   directory: string,
   parts: readonly Part[],

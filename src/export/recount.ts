@@ -6,10 +6,9 @@ import { isFiltered, type Manifest, partQuery } from './export-manifest.ts';
 import { contentOf, eventsIn, isSettled, type Part, type PartRead } from './export-part.ts';
 
 /**
- * Compares the export with what the service counts now: the total, NaN if the service gives no count or the
- * files hold only some events, and the parts whose number of events has changed since they were read. If
- * events can leave the filter (when a status changes), each part is counted by itself, since losses in one
- * could hide gains in another.
+ * Compares the export with the service's counts. `total` is NaN without counts or if the files hold only some
+ * events; `changed` are the parts whose counts have changed. If events can leave a filter, as when a status
+ * changes, parts are counted separately: losses in one could hide gains in another.
  */
 export async function recount(
   manifest: Manifest,
@@ -35,15 +34,15 @@ export async function recount(
   return { total, changed };
 }
 
-/** The outcome of reading a part; undefined if it is still to be read. */
+/** Undefined if the part is not read yet. */
 function readingOf(part: Part): PartRead | undefined {
   const content = contentOf(part);
   return content.state === 'planned' ? undefined : content;
 }
 
 /**
- * For queries with a status, counts the parts' events of any status: this reveals an event that came late,
- * even if another one has left the part meanwhile.
+ * Counts events of any status, for queries with one: this reveals an event that arrived late even if another
+ * has left.
  */
 export async function countAnyStatus(
   manifest: Manifest,

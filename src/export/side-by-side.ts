@@ -1,6 +1,6 @@
 /**
- * Runs `work` for each job, in order and `width()` at once. After a failure no more work begins and the rest
- * is aborted. Throws the first error, once all that ran has ended.
+ * Runs up to `width()` jobs at once, in order. After a failure it aborts the others and starts no more.
+ * Throws the first error once all have ended.
  */
 export async function sideBySide<Job>(
   jobs: Iterable<Job>,

@@ -5,22 +5,16 @@ import { knownInstant } from '../time/instant.ts';
 import type { ExportClient } from './export-client.ts';
 import { dayOf, startOfDay } from './partitions.ts';
 
-/**
- * A second at which parts may meet, and the number of a search's events before it: none at a boundary is
- * lost.
- */
+/** A second at which parts may meet, and the number of events before it. */
 export interface Mark {
   readonly seconds: number;
   events: number;
 }
 
-/** The number of marks that are counted at once between two others. */
+/** Maximum marks counted at once between two others. */
 const MAX_MARKS = 16;
 
-/**
- * Marks time, newest first, so that about `target` events lie between two marks; within a second there may be
- * more.
- */
+/** Adds marks, newest first, until about `target` events are between two of them, or more within a second. */
 export async function markTime(
   bounds: readonly Mark[],
   query: Query,
@@ -38,13 +32,11 @@ export async function markTime(
   return withoutNeedless(marks, (to, from) => !isLarge(to, from));
 }
 
-/**
- * Marks the midnights in UTC between which events lie, newest first. Days without events are left together.
- */
+/** Marks UTC midnights between events, newest first; skips empty days. */
 export async function markDays(bounds: readonly Mark[], query: Query, client: ExportClient): Promise<Mark[]> {
   const isEmpty = (to: Mark, from: Mark) => to.events === from.events;
   const between = (to: Mark, from: Mark) => {
-    // The days that begin between the marks.
+    // Days that begin between the marks.
     const first = dayOf(from.seconds) + 1;
     const days = dayOf(to.seconds - 1) - first + 1;
     if (isEmpty(to, from) || days < 1) return [];
@@ -56,7 +48,7 @@ export async function markDays(bounds: readonly Mark[], query: Query, client: Ex
   return withoutNeedless(await addMarks(bounds, between, query, client), isEmpty);
 }
 
-/** Counts at the seconds that `between` names for two marks, until it names none any more. */
+/** Counts at the seconds that `between` returns for two marks, until there are none. */
 async function addMarks(
   bounds: readonly Mark[],
   between: (to: Mark, from: Mark) => readonly number[],
@@ -73,13 +65,13 @@ async function addMarks(
     for await (const { job: seconds, result = 0 } of readAhead(times, count, concurrency, signal))
       marks.push({ seconds, events: result });
     marks.sort((a, b) => b.seconds - a.seconds);
-    // Events may appear or disappear during the count, but the numbers must still fall.
+    // Events may appear or disappear meanwhile, but counts must not increase.
     for (const [at, from] of marks.slice(1).entries())
       from.events = Math.min(from.events, (marks[at] as Mark).events);
   }
 }
 
-/** Leaves out marks whose neighbours may be neighbours themselves. */
+/** Drops marks whose neighbours may meet directly. */
 function withoutNeedless(marks: readonly Mark[], mayMeet: (to: Mark, from: Mark) => boolean): Mark[] {
   const needed: Mark[] = [];
   for (const [at, mark] of marks.entries()) {

@@ -15,9 +15,8 @@ async function damageOf(directory: string, part: Part): Promise<DamagedPartError
 }
 
 /**
- * Checks every file that the manifest lists. What is damaged or missing has to be read again: a damaged file
- * is kept under another name, and the export counts as unfinished. No file is touched if one cannot be read:
- * `ServiceError`.
+ * Checks every file in the manifest. Damaged and missing ones will be read again; damaged files are kept
+ * under another name. If a file is unreadable, throws `ServiceError` and touches nothing.
  */
 export async function verifyExport(
   directory: string,
@@ -37,8 +36,7 @@ export async function verifyExport(
   const isRepair = finishedAt !== null && damaged > 0;
   const verified: Manifest = {
     ...manifest,
-    // The service may have deleted events of the intact parts since: a repair does not compare them with it
-    // again.
+    // Settle intact parts, since the service may have deleted their events.
     parts: isRepair ? parts.map(settled) : parts,
     finishedAt: isRepair ? null : finishedAt,
     events: finishedAt && !isRepair ? eventsIn(parts) : null,
@@ -48,7 +46,7 @@ export async function verifyExport(
 }
 
 interface Found {
-  /** As it is there: what was lost of it may have been put back. */
+  /** May be restored from a copy that the user put back. */
   readonly part: Part;
   readonly damage: DamagedPartError | undefined;
 }
@@ -60,14 +58,14 @@ async function findDamages(directory: string, { parts }: Manifest, signal: Abort
     const held = heldBy(part);
     const damage = held && (await damageOf(directory, part));
     const whole = undamaged(part);
-    // An undamaged copy that the user put back in its place.
+    // The user may have put an undamaged copy in its place.
     const isWhole = whole !== undefined && !(await damageOf(directory, whole));
     found.push(isWhole ? { part: whole, damage: undefined } : { part, damage });
   }
   return found;
 }
 
-/** A part as it was before it was damaged; undefined if it was not. */
+/** The part before its damage; undefined if it was never damaged. */
 function undamaged(part: Part): Part | undefined {
   const { content } = part;
   if (content.state !== 'lost') return undefined;
@@ -76,7 +74,7 @@ function undamaged(part: Part): Part | undefined {
   return { ...part, content: { ...read, state: isSettled(part) ? 'settled' : 'written' } };
 }
 
-/** Keeps the files of a damaged part under other names. Returns the part as one to be read again. */
+/** Returns the part as one to read again. */
 async function putAside(
   directory: string,
   part: Part,
@@ -84,7 +82,7 @@ async function putAside(
   reporter: Pick<Reporter, 'warning'>,
 ): Promise<Part> {
   const aside = await setAside(directory, file, 'damaged');
-  // All files of the part are written again: the service may return less than an intact one holds.
+  // Set all its files aside, since the service may return fewer events than an intact one has.
   for (const other of filesOf(part))
     if (other.file !== file) await setAside(directory, other.file, 'damaged');
   const kept = aside ? `it is kept as ${aside}, and its events` : 'its events';
