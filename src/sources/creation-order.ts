@@ -5,9 +5,8 @@ import { askCount, askPage, type FoundPage, type PageClient } from '../paging/pa
 import { compareInstants, type Instant } from '../time/instant.ts';
 
 /**
- * Reads events in a direction, whichever the service's own is: `limit` counts from that end. Only a first
- * page that shows the other direction costs more: `tail` asks for the service's last events at once, or else
- * all of them are read.
+ * Reads events in a direction; `limit` counts from that end. If the first page shows that the service lists
+ * the other way, reads the service's last events by `tail`, or else all events.
  */
 export async function* readInDirection(
   read: (limit: number) => AsyncGenerator<FoundPage>,
@@ -29,7 +28,7 @@ export async function* readInDirection(
   yield* inDirection(read(Number.POSITIVE_INFINITY), direction, limit, first.total);
 }
 
-/** Holds all events in memory to put them in order. */
+/** Holds all events in memory. */
 export async function* inDirection(
   pages: AsyncIterable<FoundPage>,
   direction: Direction,
@@ -47,8 +46,8 @@ export async function* inDirection(
 }
 
 /**
- * Returns the events in a direction, those without a time last. Events of one moment stay as they were, or
- * are reversed with all others. If no time tells how they were, it is as `assumed`.
+ * Sorts by creation, unknown times last. Events of the same moment keep their order, or are reversed along
+ * with the others. `assumed` is the given order if no time reveals it.
  */
 export function sortByCreation<Event extends { readonly createdOn: Instant | undefined }>(
   given: readonly Event[],
@@ -65,13 +64,10 @@ export function sortByCreation<Event extends { readonly createdOn: Instant | und
   return events.sort((one, other) => compare(one.createdOn, other.createdOn));
 }
 
-/** The number of times that the last events are asked for, if their number changes meanwhile. */
+/** Maximum attempts to read the last events if their number changes meanwhile. */
 const MAX_TAIL_READS = 3;
 
-/**
- * The last `limit` events of a search in the service's order, if its counts and pages agree; otherwise
- * undefined.
- */
+/** The last `limit` events in the service's order; undefined if its counts and pages disagree. */
 export async function readTail(
   client: PageClient,
   query: Query,

@@ -35,75 +35,63 @@ type Bounds = Pick<Query, 'after' | 'before'>;
 
 export interface PageOfOutcomes {
   readonly items: Items;
-  /** True if all of them failed, false if none did; undefined if each says so itself, or says nothing. */
+  /** True if all failed, false if none did; undefined if the items have their outcome, or none has. */
   readonly haveFailed: boolean | undefined;
-  /** As for `FoundPage`. */
   readonly share?: number | undefined;
 }
 
-/** The service or a place with stored events, for commands that ask about a time. */
+/** The service or stored events. */
 export interface EventSource {
-  /** The service's host, or the place. */
+  /** The service's host, or the path of stored events. */
   readonly name: string;
-  /** The filters with types as the service spells them. */
+  /** With types as the service spells them. */
   readonly filters: EventFilters;
-  /** The time asked about. Undefined if it is the time that the events span. */
+  /** Undefined if the window is the span of the stored events. */
   readonly window: StatsWindow | undefined;
   /**
-   * Reads the events that the filters choose. Times that are given replace those of the filters. A service
-   * lists them in the direction that is given, or else in its own; stored events are in any order.
+   * `within` replaces the filters' times. A service lists events in `direction`, or by default in its own;
+   * stored events may be in any order.
    */
   read(filters: EventFilters, within?: Bounds, direction?: Direction): AsyncIterable<FoundPage>;
-  /** The same with the outcomes, also where only the service's filter tells them. */
+  /** If items lack their outcome, it comes from the service's filter. */
   readOutcomes(filters: EventFilters, within?: Bounds, direction?: Direction): AsyncIterable<PageOfOutcomes>;
   /**
-   * Reads the same events a second time: their marketplaces are known. Absent for a service and for standard
-   * input.
+   * Reads the same events a second time, without counting marketplaces again. Absent for a service and for
+   * standard input.
    */
   readonly readOutcomesAgain?:
     | ((filters: EventFilters, within?: Bounds) => AsyncIterable<PageOfOutcomes>)
     | undefined;
-  /**
-   * Warns of events of unknown time or outcome. The number of these is `among` the items, and not found by
-   * the filter.
-   */
+  /** Warns of unknown times and outcomes. `among` counts items of unknown outcome that were read. */
   warnOfUnknown(among: number, times: Pick<TimeColumn, 'unknown'>): number;
-  /** Absent where nobody counts without reading. */
+  /** Absent if only reading can count. */
   readonly count?: CountQueries;
-  /** The types on offer; absent where nobody lists them. */
+  /** Absent for stored events. */
   readonly typesOnOffer?: readonly string[];
-  /** Begins to ask for the service's subscriptions; absent for stored events. */
+  /** Requests the service's subscriptions; absent for stored events. */
   readonly askNames?: () => SubscriptionNames;
-  /**
-   * Marketplaces whose events were read or counted, if no one has them all and nobody chose which.
-   */
+  /** Undefined unless events of several marketplaces are mixed and nobody chose one. */
   readonly mixedMarketplaces: () => readonly string[] | undefined;
-  /** Prints a notice of them. */
   noteMixed(): void;
-  /** True for a file, an export or standard input, which may hold less than the service. */
+  /** Stored events may be fewer than the service's. */
   readonly isStored: boolean;
   /** True for standard input. */
   readonly isReadOnce: boolean;
-  /**
-   * Called where nothing was found: warns of a type that the service does not list, and offers a longer time.
-   */
+  /** Call if nothing was found: warns of unlisted types and suggests a longer time. */
   doubt(): Promise<void>;
 }
 
 export interface SourceOptions {
-  /** A place with stored events instead of the service. */
+  /** The path of stored events, instead of the service. */
   readonly from: string | undefined;
   readonly filters: EventFilters;
   /** Requests at once. */
   readonly concurrency: number;
-  /** The format of the answer; absent for a page. */
+  /** Absent for a page. */
   readonly format?: { readonly format: string };
 }
 
-/**
- * Runs `work` with the events that a command asks about. Throws `UsageError` for an invalid window before any
- * request.
- */
+/** Throws `UsageError` for an invalid window before any request. */
 export async function withEventSource<Result>(
   call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { from, filters, concurrency, format }: SourceOptions,
@@ -122,7 +110,7 @@ export async function withEventSource<Result>(
   const mixedMarketplaces = () => (filters.marketplaceChoice ? undefined : mix.ids);
   const noteMixed = () => {
     const ids = mixedMarketplaces();
-    // Programs read the marketplaces in the events.
+    // Programs find the marketplaces in the events.
     const isForPeople = format?.format === 'table' || format?.format === 'markdown';
     if (ids && isForPeople) reporter.notice(mixText(ids));
   };
@@ -158,7 +146,7 @@ export async function withEventSource<Result>(
       doubt: async () => {},
     });
   }
-  // A window that cannot be is an error before any request.
+  // Reject an impossible window before any request.
   statsWindow(byIds, now);
   return await withService(call, async (service, settings) => {
     const { page, serviceTime } = await askEventTypes(service, context.clock);
@@ -204,12 +192,11 @@ export async function withEventSource<Result>(
   });
 }
 
-/** Test and live events come from one service, and failures of either look alike. */
+/** Test and live events may share a service, and their failures look alike. */
 export function mixText(ids: readonly string[]): string {
   return `events of several marketplaces are mixed here (${ids.slice(0, 2).join(', ')} …): --marketplace chooses one`;
 }
 
-/** Says how to look further back than the filters do, or than their default day. */
 function sayFurtherBack(
   filters: EventFilters,
   { clock }: Pick<Context, 'clock'>,
@@ -228,10 +215,7 @@ export function untoldText(count: number): string {
   return `${eventsText(count)} skipped: publishStatus is neither SUCCESS nor FAILED`;
 }
 
-/**
- * Items need not have the field that the service filters by (service description, part 2): then its filter
- * tells.
- */
+/** Uses the service's filter if items lack their status, which is optional (service description, part 2). */
 async function* readByOutcome(
   read: EventSource['read'],
   isTold: boolean | undefined,
@@ -246,7 +230,7 @@ async function* readByOutcome(
       yield { items, haveFailed: undefined, share };
       continue;
     }
-    // By the service's count, or all pages if it gives none: less what its filter finds below.
+    // All events, less those that the filter finds below.
     untold.count += total ?? items.count;
     if (total !== undefined) break;
   }
@@ -259,9 +243,7 @@ async function* readByOutcome(
     }
 }
 
-/**
- * The time that a source was asked about, or else the time that its events span. Both bounds are exclusive.
- */
+/** The requested window, or else the span of the events. Both bounds are exclusive. */
 export function windowOf(
   { window, filters }: EventSource,
   { first, last }: TimeColumn['bounds'],
@@ -284,9 +266,7 @@ async function* seenBy(mix: MarketplaceMix, pages: AsyncIterable<FoundPage>): As
   }
 }
 
-/**
- * Counts with `concurrency` requests at once, each query once. Throws `ServiceError` where there is no count.
- */
+/** Counts each distinct query once. Throws `ServiceError` if the service gives no count. */
 function countQueries(
   service: Service,
   concurrency: number,
@@ -297,7 +277,7 @@ function countQueries(
   return async (queries) => {
     const { width, onRetry } = adaptiveConcurrency(concurrency);
     const asking = pageClient(service, context.clock, onRetry);
-    // Each count comes with one of the events that are counted.
+    // The answer to a count holds one of the events.
     const fetchPage: PageClient['fetchPage'] = async (...asked) => {
       const fetched = await asking.fetchPage(...asked);
       mix.see(fetched.page.items);

@@ -19,48 +19,37 @@ import { readInDirection, readTail } from './creation-order.ts';
 import { byServiceClock } from './service-clock.ts';
 
 export interface FindOptions {
-  /** Events per request, 1 to 500. */
+  /** 1 to 500. */
   readonly pageSize: number;
-  /** Stop after this many events. */
   readonly limit?: number | undefined;
-  /**
-   * The events in this direction, and with `limit` those at that end; otherwise the service's own direction.
-   */
+  /** Also the end that `limit` counts from. Defaults to the service's own direction. */
   readonly direction?: Direction | undefined;
-  /** Pages asked for at once. */
+  /** Pages requested at once. */
   readonly concurrency: number;
-  /** Bounds that are used instead of those of the filters. */
+  /** Replaces the filters' bounds. */
   readonly within?: Pick<Query, 'after' | 'before'> | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Called before each wait for another try. */
   readonly onRetry?: OnRetry | undefined;
-  /** Called with doubts about the completeness of the result, or about a wrong clock. */
+  /** Called with doubts that the result is complete, or that the clock is right. */
   readonly onDoubt?: ((doubt: string) => void) | undefined;
 }
 
-/** A search that has begun. */
 export interface EventSearch {
-  /** What the service is asked for, with the times of the filters resolved. */
+  /** With the filters' times resolved. */
   readonly queries: readonly Query[];
-  /**
-   * The service's time at its first answer, in milliseconds, once it has answered; undefined if it does not
-   * say. No later event is read by chance.
-   */
+  /** The service's time of its first answer, in milliseconds; undefined if it sends none. */
   readonly askedAt: Promise<number | undefined>;
   /**
-   * Every event that the filters choose, page by page, in the service's order of creation. Throws
-   * `IncompleteError` if the events read do not agree with the service's count.
+   * In the service's order of creation. Throws `IncompleteError` if the events disagree with the service's
+   * count.
    */
   readonly pages: AsyncGenerator<FoundPage>;
-  /** The events that were looked at so far by filters that run here; undefined without any. */
+  /** Events examined by filters that run here; undefined without such filters. */
   readonly lookedAt: () => number | undefined;
 }
 
-/**
- * Begins a search. Where times are spans ago, the first request is sent at once, since the service's clock
- * resolves them; all else is asked for as the pages are read.
- */
+/** Sends the first request immediately only for relative times, which the service's clock resolves. */
 export async function openSearch(
   service: Service,
   filters: EventFilters,
@@ -73,7 +62,7 @@ export async function openSearch(
     options.onRetry?.(attempt);
   });
   const { client: sender, askedAt } = rememberingTime(asking);
-  // Several queries may have the same one.
+  // Several queries may raise the same doubt.
   const onDoubt = eachOnce(options.onDoubt);
   const keep = filters.createKeep();
   let lookedAt = 0;
@@ -88,7 +77,7 @@ export async function openSearch(
   const { queries, client } = options.within
     ? { queries: filters.queriesWithin(options.within), client: sender }
     : await byServiceClock(filters, sender, Math.min(pageSize, most), clock, onDoubt);
-  // Together they send no more requests at once than a single search would.
+  // All queries share the request limit of one.
   const share = () => Math.max(1, Math.floor(concurrency() / queries.length));
   const read = (limit: number) => {
     const reading = { pageSize, limit: keep ? undefined : limit, concurrency: share, signal, onDoubt };
@@ -107,7 +96,6 @@ export async function openSearch(
   return { queries, askedAt, pages: pages(), lookedAt: () => keep && lookedAt };
 }
 
-/** The same client, and the service's time at its first answer. */
 function rememberingTime(client: PageClient): { client: PageClient; askedAt: EventSearch['askedAt'] } {
   let resolve: (time: number | undefined) => void = () => {};
   const askedAt = new Promise<number | undefined>((resolveTime) => {
@@ -115,7 +103,7 @@ function rememberingTime(client: PageClient): { client: PageClient; askedAt: Eve
   });
   const fetchPage: FetchPage = async (url, ending) => {
     const answer = await client.fetchPage(url, ending);
-    // Later answers change nothing any more.
+    // Only the first call has an effect.
     resolve(answer.serviceTime);
     return answer;
   };
@@ -123,9 +111,8 @@ function rememberingTime(client: PageClient): { client: PageClient; askedAt: Eve
 }
 
 /**
- * A notice of the bounds that were used, and of where: the command line shows neither the time that a span
- * ago stood for nor the service behind a profile. Times in UTC have the local time beside them where that
- * differs. `lookedAt` is the number of events, if filters that run here looked at them.
+ * Prints the resolved times and the service, since the command line may show only a relative time and a
+ * profile. Adds the local time to UTC if it differs. `lookedAt` is set if filters ran here.
  */
 export function readNotice(
   verb: string,
@@ -148,13 +135,10 @@ export function readNotice(
   return `${verb} ${those}${baseUrl.host} (profile '${profile}')`;
 }
 
-/** Lengths of time, in days, of which one is offered where a shorter one had no event. */
+/** Windows to suggest, in days. */
 const LONGER_DAYS = [1, 7, 30, 90];
 
-/**
- * The next step where there was no event after a time: a start at least twice as far back from `now`
- * (milliseconds). Undefined if none of the lengths is as long.
- */
+/** Suggests a window at least twice as long, up to `now` (milliseconds); undefined beyond the longest. */
 export function furtherBack(after: Instant, now: number): string | undefined {
   const length = now - milliseconds(after);
   const days = LONGER_DAYS.find((longer) => longer * DAY_MS >= 2 * length);
@@ -166,7 +150,7 @@ type Watching = Pick<
   'stdout' | 'stderr' | 'environment' | 'machine' | 'clock' | 'signal' | 'memory'
 >;
 
-/** Begins a search for every event that the filters choose, with progress on a terminal and warnings. */
+/** Shows progress on a terminal, and warnings. */
 export async function openWithProgress(
   service: Service,
   filters: EventFilters,
@@ -192,7 +176,6 @@ export async function openWithProgress(
   }
 }
 
-/** Passes pages on, and shows on a terminal how many events they have. */
 export async function* showProgress(
   pages: AsyncIterable<FoundPage>,
   context: Watching,
@@ -201,7 +184,6 @@ export async function* showProgress(
   yield* counted(pages, startProgress(context, reporter, 'reading'));
 }
 
-/** Passes pages on, and shows how many events they have until they end. */
 async function* counted(pages: AsyncIterable<FoundPage>, progress: Progress): AsyncGenerator<FoundPage> {
   let events = 0;
   try {

@@ -7,17 +7,14 @@ import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
 import { recordOffsets } from '../items/known-cursor.ts';
 import { recordKey } from '../paging/page.ts';
 
-/** What is found of some items as their text is checked. */
 interface FoundRecords {
-  /** The key of each item's record by `recordKey`; NaN if it has none. */
+  /** By `recordKey`; NaN if an item has none. */
   readonly keys: Float64Array;
-  /** True if in an item several members could be the event, so that its known fields are not known. */
+  /** True if several members of an item could be the event, which leaves its known fields unknown. */
   readonly hasDoubtful: boolean;
-  /** As for `Items`. */
   readonly fieldOffsets: readonly number[] | undefined;
 }
 
-/** Items with what was found as their text was checked. */
 export class RecordItems extends Items {
   readonly keys: Float64Array;
   readonly hasDoubtful: boolean;
@@ -38,23 +35,22 @@ export class RecordItems extends Items {
   }
 }
 
-/** The maximum length of an object: what waits for its end is held in memory. */
+/** Maximum length of an object, which is buffered until it is complete. */
 const LONGEST_BYTES = 32 << 20;
 export const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 const NEWLINE = 0x0a;
 
 /**
- * The objects of NDJSON, or of JSON arrays one after the other, as items; either may have any number of
- * lines. Takes time linear in the text's length however it is cut into pieces. Throws `ServiceError` that
- * begins with `name` and says the line.
+ * Parses NDJSON or consecutive JSON arrays, in any layout, in linear time however the text is split. Throws
+ * `ServiceError` that begins with `name` and gives the line.
  */
 export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string): AsyncGenerator<RecordItems> {
   const parser = new ItemTextParser(name);
   let held: Buffer[] = [];
   let length = 0;
-  // An object that is not whole yet is looked at again when twice as much has come. Where a line ends it may
-  // be whole before, and the next piece hours away: such looks may take up to four times as long as one at
-  // the whole text.
+  // Parse an incomplete object again only once twice as much has arrived. At the end of a line it may be
+  // complete sooner, and the next piece hours away: such attempts may add up to four times the cost of one
+  // parse.
   let [wanted, left] = [0, 0];
   for await (const piece of pieces) {
     held.push(piece);
@@ -64,7 +60,7 @@ export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string):
     left -= length;
     const { items, rest } = parser.parse(Buffer.concat(held, length));
     if (rest.length > LONGEST_BYTES) throw parser.faultAt('it is longer than 32 MiB, which no event is');
-    // The items belong to their reader from now on: the rest needs memory of its own.
+    // The consumer owns the items, so copy the rest.
     held = [Buffer.from(rest)];
     wanted = items.count > 0 ? 0 : 2 * rest.length;
     length = rest.length;
@@ -76,20 +72,18 @@ export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string):
 }
 
 /**
- * True for the start of a text of objects or of arrays of them. In JSON no digit or letter follows a brace,
- * unlike in {GUID}.
+ * True for the start of objects or arrays of them. In JSON no word character follows a brace, unlike in
+ * {GUID}.
  */
 export function isObjectText(start: string): boolean {
   return /^\s*(?:\[\s*)*\{(?!\s*\w)/.test(start);
 }
 
-/** The characters that may come next, outside of an object. */
+/** Characters allowed next, outside objects. */
 const NEXT = { start: '[{', object: '{', array: '{]', value: ',]', comma: '{', end: '[' } as const;
 const WITHIN_ARRAY: ReadonlySet<keyof typeof NEXT> = new Set(['array', 'value', 'comma']);
-/** What the text is in after such a character, other than one that begins an object. */
 const STATE_AFTER = { '[': 'array', ',': 'comma', ']': 'end' } as const;
 
-/** The objects in the bytes at hand. */
 interface FoundObjects {
   /** Two offsets for each. */
   readonly spans: number[];
@@ -98,7 +92,6 @@ interface FoundObjects {
   hasDoubtful: boolean;
 }
 
-/** Notes the object that a scanner has just passed. */
 function noteObject(scanner: JsonScanner, objects: FoundObjects, start: number, end: number): void {
   const offsets = recordOffsets(scanner);
   const { publishStatusAt, createdOnAt, subscriptionIdAt, eventAt, isDoubtful } = offsets;
@@ -111,14 +104,14 @@ function noteObject(scanner: JsonScanner, objects: FoundObjects, start: number, 
 class ItemTextParser {
   readonly #name: string;
   #state: keyof typeof NEXT = 'start';
-  /** Lines before the bytes at hand. */
+  /** Lines before the current bytes. */
   #lines = 0;
 
   constructor(name: string) {
     this.#name = name;
   }
 
-  /** Takes the objects that are whole. `isEnd`: no more bytes come. */
+  /** Returns the complete objects and the rest; `isEnd` if no more bytes follow. */
   parse(bytes: Buffer, isEnd = false): { items: RecordItems; rest: Buffer } {
     const objects: FoundObjects = { spans: [], keys: [], fieldOffsets: [], hasDoubtful: false };
     const { spans } = objects;
@@ -140,13 +133,12 @@ class ItemTextParser {
     return { items, rest: bytes.subarray(used) };
   }
 
-  /** Throws if the text ends too early. */
   checkEnd(rest: Buffer): void {
     if (rest.length > 0) throw this.faultAt('it is cut off');
     if (WITHIN_ARRAY.has(this.#state)) throw this.faultAt('the array is not closed');
   }
 
-  /** The error for what begins at a place of the bytes at hand. */
+  /** The line is that of offset `at`. */
   faultAt(why: string, bytes: Buffer = Buffer.alloc(0), at = 0, cause?: unknown): ServiceError {
     const line = this.#lines + bytes.subarray(0, at).toString('latin1').split('\n').length;
     return new ServiceError(`${this.#name}, line ${line}: ${why}`, {
@@ -155,7 +147,7 @@ class ItemTextParser {
     });
   }
 
-  /** The offset of the first object that is not all there, or of the end. */
+  /** Returns the offset of the first incomplete object, or the end. */
   #parseObjects(scanner: JsonScanner, objects: FoundObjects, isEnd: boolean): number {
     const { bytes } = scanner;
     const cutOffFrom = isEnd ? Number.POSITIVE_INFINITY : lastLineStart(bytes);
@@ -175,7 +167,7 @@ class ItemTextParser {
     }
   }
 
-  /** Several files after one another may each begin with a byte order mark. */
+  /** Each of several concatenated files may begin with a byte order mark. */
   #skipSpaceAndMark(bytes: Buffer, from: number): number {
     const at = skipSpace(bytes, from);
     const markEnd = at + BYTE_ORDER_MARK.length;
@@ -183,7 +175,6 @@ class ItemTextParser {
     return isMarked && !WITHIN_ARRAY.has(this.#state) ? skipSpace(bytes, markEnd) : at;
   }
 
-  /** Throws for a character that may not come next. */
   #nextCharacter(bytes: Buffer, at: number): '{' | keyof typeof STATE_AFTER {
     const next = String.fromCharCode(bytes[at] as number);
     if (!NEXT[this.#state].includes(next)) throw this.#unexpected(bytes, at);
@@ -194,14 +185,14 @@ class ItemTextParser {
     return this.#state !== 'start' && this.#state !== 'object';
   }
 
-  /** The end of an object; undefined if it is not all there. */
+  /** Undefined if the object is incomplete. */
   #objectEnd(scanner: JsonScanner, at: number): number | undefined {
     try {
       return scanner.item(at);
     } catch (error) {
       if (!(error instanceof JsonSyntaxError)) throw error;
       if (error.offset >= scanner.bytes.length) return undefined;
-      // After a line that is cut off, the fault is in the next one.
+      // After a truncated line, the fault is in the next one.
       throw this.faultAt('it is not JSON', scanner.bytes, at, error);
     }
   }
@@ -218,15 +209,14 @@ class ItemTextParser {
 }
 
 /**
- * The start of the last line, which is cut off where objects are lines: to find that out by scanning it makes
- * all scanning slower. Infinity if the text is one line, which may hold any number of objects.
+ * In NDJSON the last line is incomplete; skipping it is faster than scanning it. Infinity if the text is a
+ * single line, which may have any number of objects.
  */
 function lastLineStart(bytes: Buffer): number {
   const lineEnd = bytes.lastIndexOf(NEWLINE);
   return lineEnd === -1 ? Number.POSITIVE_INFINITY : lineEnd + 1;
 }
 
-/** True for bytes that may be the start of a byte order mark that is cut off. */
 function isStartOfMark(bytes: Buffer): boolean {
   return bytes.length < BYTE_ORDER_MARK.length && BYTE_ORDER_MARK.subarray(0, bytes.length).equals(bytes);
 }

@@ -6,8 +6,8 @@ import { searchUrl } from '../paging/event-query.ts';
 import { quotedWord } from '../shell-words.ts';
 
 /**
- * Prints the first request of each search, for pages of `size` items. Sends nothing, so it works without a
- * sign-in.
+ * Prints the first request of each query, for pages of `size` items. Needs no sign-in, since it sends
+ * nothing.
  */
 export async function previewRequests(
   { flags, settings, context, reporter }: Call,
@@ -28,7 +28,7 @@ export async function previewRequests(
   }
 }
 
-/** A `curl` command that sends the same GET; the token is fetched by the shell that runs it. */
+/** The token is fetched when the command runs. */
 function curlCommand(url: URL, vendor: string, profile: string | undefined): string {
   const token = `$(hooktrail token${profile ? ` --profile ${profile}` : ''})`;
   return [

@@ -7,9 +7,9 @@ import type { FetchPage, PageAnswer, PageClient } from '../paging/page.ts';
 const TOLERANCE_MS = 2000;
 
 /**
- * The searches that the filters stand for, by the service's clock. For the first request, of `count` events,
- * spans ago count from this machine's clock. If the answer's `Date` shows that clock to be wrong, they are
- * counted again from the service's clock; otherwise the answer is kept for the search that requests it.
+ * Resolves relative times by the service's clock. The first request, for `count` events, assumes this
+ * machine's; if the answer's `Date` disagrees, times are resolved again. Otherwise the answer is reused for
+ * the first page.
  */
 export async function byServiceClock(
   filters: EventFilters,

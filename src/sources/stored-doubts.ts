@@ -13,7 +13,7 @@ import type { TimeZone } from '../time/time-zone.ts';
 import { RecordItems } from './item-text.ts';
 import { createMatcher, keepTold } from './stored-matches.ts';
 
-/** Looks at events as they are read, and says at the end why their result may not be what it seems. */
+/** Watches events as they are read, then reports reasons to doubt the result. */
 export interface Doubter {
   see(items: Items): void;
   doubts(): readonly string[];
@@ -23,7 +23,7 @@ export const OUTCOMES_UNKNOWN =
   '--from: no event has the publishStatus SUCCESS or FAILED, so failures are unknown';
 export const UNDATED = 'createdOn is missing or not a time';
 
-/** Doubts a choice by status where events were read and none of them tells its outcome. */
+/** Doubts a filter by status if no event has a known outcome. */
 export function doubtOutcomes(): Doubter {
   let hasEvents = false;
   let isAnyTold = false;
@@ -36,7 +36,7 @@ export function doubtOutcomes(): Doubter {
   };
 }
 
-/** Counts events whose status is one of these, but for its case: no filter by status takes them. */
+/** Reports statuses that differ only in case, which no filter by status matches. */
 export function doubtCaseOfStatus(statuses: readonly string[]): Doubter {
   const otherCases = statuses.flatMap(otherCasesOf);
   const match = createMatcher(
@@ -59,22 +59,22 @@ export function doubtCaseOfStatus(statuses: readonly string[]): Doubter {
 
 const QUOTE = 0x22;
 
-/** True if a string of JSON is this text, without escapes. */
+/** Assumes no escapes. */
 function holdsText(bytes: Buffer, text: string): boolean {
-  // There are many quotes: the search is faster without the first one.
+  // Quotes are frequent, so search without the first one.
   const end = `${text}"`;
   for (let at = bytes.indexOf(end); at !== -1; at = bytes.indexOf(end, at + 1))
     if (bytes[at - 1] === QUOTE) return true;
   return false;
 }
 
-/** A status as other programs may have written it. */
+/** As other programs may have written it. */
 function otherCasesOf(status: string): readonly string[] {
   const lower = status.toLowerCase();
   return [lower, status.slice(0, 1) + lower.slice(1)];
 }
 
-/** Doubts a window of which all events are too old: finding nothing there is no all-clear. */
+/** If all events are older than the window, finding nothing is not an all-clear. */
 export function doubtAge(after: Instant, zone: TimeZone): Doubter {
   let hasEvents = false;
   let reachesWindow = false;
@@ -88,7 +88,7 @@ export function doubtAge(after: Instant, zone: TimeZone): Doubter {
   };
 }
 
-/** Counts the events that it sees as left out of a window of time. */
+/** Reports events that a window omits because their time is unknown. */
 export function doubtTimes(): Doubter {
   let count = 0;
   return {
@@ -100,7 +100,7 @@ export function doubtTimes(): Doubter {
   };
 }
 
-/** Names each of these types, or patterns of types, that no event has, with the types that there are. */
+/** Reports types and patterns that no event matches. */
 export function doubtTypes(types: readonly string[], place: string): Doubter {
   const unseen = new Set(types);
   const seen = new Set<string>();
@@ -119,12 +119,12 @@ export function doubtTypes(types: readonly string[], place: string): Doubter {
   };
 }
 
-/** Records whose keys are kept to find repeated ones: this many take 16 MiB. */
+/** Maximum records remembered, which takes 16 MiB. */
 const MOST_RECORDS = 1_000_000;
 
 /**
- * Counts records that an earlier one had the `eventId` and subscription of. Says too if in any of the items
- * several members could be the event. Items of an export, which holds each record once, are not looked at.
+ * Reports records that repeat an `eventId` and subscription, and items in which several members could be the
+ * event. Skips exports, which hold each record once.
  */
 export function doubtRecords(): Doubter {
   const seen = new HashSet();

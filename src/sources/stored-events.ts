@@ -21,24 +21,19 @@ import { openPlace, type PlaceOptions } from './stored-place.ts';
 export interface StoredOptions extends Pick<PlaceOptions, 'onDoubt'> {
   readonly limit?: number | undefined;
   readonly context: PlaceOptions['context'];
-  /** Bounds that are used instead of those of the filters. */
+  /** Replaces the filters' bounds. */
   readonly within?: Pick<Query, 'after' | 'before'> | undefined;
-  /** True if failed events are compared with delivered ones: an export of one status is doubted. */
+  /** True to doubt an export with a single status. */
   readonly comparesOutcomes?: boolean;
-  /**
-   * True if a script goes by what was found: that no event tells a status which was asked for is an error
-   * then.
-   */
+  /** True if a script relies on the result: a status filter on events without outcomes is then an error. */
   readonly mustTell?: boolean | undefined;
-  /** Called with the number of events that were read. */
   readonly onRead?: (events: number) => void;
 }
 
 /**
- * Reads the events that the filters choose from an export, a file of NDJSON or of a JSON array (plain or
- * gzip), or standard input (`-`), in their order there. The searches of an export become one list, and each
- * of its files is held against the manifest, read or not. Throws `UsageError` if there is no such place, and
- * `ServiceError` that names the file, and the line where there is one, if something is damaged.
+ * Reads an export, a file of NDJSON or JSON arrays (plain or gzip), or standard input (`-`), in stored order.
+ * Queries of an export are merged, and all its files are verified, read or not. Throws `UsageError` for a
+ * missing place, and `ServiceError` that names the file, and the line if known, for damage.
  */
 export async function* storedEvents(
   place: string,
@@ -48,7 +43,7 @@ export async function* storedEvents(
   const { limit = Number.POSITIVE_INFINITY, context, onDoubt, within, comparesOutcomes = false } = options;
   const queries = queriesOf(filters, context.clock.now(), within);
   const [{ after }] = queries;
-  // Read once: each reading makes another filter, and only one that has seen the events has doubts.
+  // Keep the filter, since it collects the doubts.
   const keep = filters.createKeep();
   const choose = keep ?? ((items: Items) => items);
   const match = createMatcher(queries, filters.eventTypes);
@@ -75,15 +70,14 @@ export async function* storedEvents(
   if (options.mustTell && doubts.ofOutcomes && doubts.ofOutcomes.doubts().length > 0)
     throw new ServiceError(OUTCOMES_UNKNOWN);
   const { ofRead, ofUndated, ofKept, ofTypes } = doubts;
-  // What was read up to a limit does not tell which types there are.
+  // A limited read has not seen all types.
   const isWhole = found < limit;
   const said = [...ofRead, ofUndated, ofKept].filter((doubter) => isWhole || doubter !== ofTypes);
   for (const doubt of [...said, keep].flatMap((doubter) => doubter?.doubts() ?? [])) onDoubt?.(doubt);
 }
 
-/** The doubts about stored events, by the events that they are about. */
 interface Doubters {
-  /** Of all that are read, with those about outcomes and types among them. */
+  /** Sees all events; includes `ofOutcomes` and `ofTypes`. */
   readonly ofRead: readonly Doubter[];
   readonly ofOutcomes: Doubter | undefined;
   readonly ofTypes: Doubter | undefined;
@@ -109,7 +103,7 @@ function doubtersOf(
   };
 }
 
-/** The searches of stored events, without types, which `createMatcher` takes as they were typed. */
+/** Without types, which `createMatcher` takes as typed. */
 function queriesOf(filters: EventFilters, now: number, within: StoredOptions['within']): Queries {
   const ofAnyType = filters.withTypes([], []);
   return within ? (ofAnyType.queriesWithin(within) as [Query]) : ofAnyType.queries(now);

@@ -4,8 +4,8 @@ import { fieldsOf } from '../items/near-field.ts';
 import { openPlace } from './stored-place.ts';
 
 /**
- * The paths of the fields of the first events of a file or an export; none if it cannot be read, and none of
- * standard input or a pipe, since what is read there is gone.
+ * Field paths of the first events in a file or export. Empty for pipes and standard input, which cannot be
+ * read twice, and on errors.
  */
 export async function storedFields(
   place: string,
@@ -20,7 +20,7 @@ export async function storedFields(
     const { lists } = await openPlace(place, { context, comparesOutcomes: false });
     for await (const { items } of lists[0] ?? []) if (items.count > 0) return fieldsOf(items);
   } catch {
-    // The command that is typed reports what is wrong with the place.
+    // The command itself will report the error.
   }
   return [];
 }

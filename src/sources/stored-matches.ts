@@ -7,27 +7,24 @@ import { FILTER_FIELDS, type FilterField, type KnownField } from '../items/known
 import type { Query } from '../paging/event-query.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 
-/** A search of stored events, which may have any text as their status. */
+/** Stored events may have any status. */
 export type StoredQuery = Omit<Query, 'publishStatus'> & { readonly publishStatus?: string | undefined };
 
-/** The events of a page that searches choose. */
 export interface Matching<Some extends Items = Items> {
   readonly kept: Some;
-  /** Those that match but for the time, since they have none that can be read. */
+  /** Events that match apart from their time, which is unknown. */
   readonly undated: Some | undefined;
 }
 
-/** A field of which a search asks for one value, but for the type, which may be a pattern here. */
+/** Types are matched separately, since they may be patterns. */
 type KeyField = Exclude<FilterField, 'eventType'>;
 const KEY_FIELDS = FILTER_FIELDS.filter((field) => field !== 'eventType');
 
-/** Reads the text of a field of the item at hand; undefined if it has none. */
 type ReadText = (field: KnownField) => string | undefined;
 
 /**
- * Returns a function that chooses the items which match any of the searches, as the event service matches
- * them (service description, part 4). All searches have the same bounds. Types are taken in any case and with
- * `*` for any text: here no service lists what they stand for.
+ * Matches items as the event service does (service description, part 4). All queries have the same bounds.
+ * Types match in any case, with `*` for any text.
  */
 export function createMatcher(
   queries: readonly StoredQuery[],
@@ -49,7 +46,6 @@ export function createMatcher(
   const isOfType = typeTest(read, types);
   const placeInTime = timeTest(read, after, before);
   const candidatesIn = statusPrefilter(queries);
-  /** Tells how an item matches; undefined if it does not. */
   const matchOf = (bytes: Buffer, at: number) => {
     cursor.read(bytes, at);
     return hasKey() && isOfType() ? placeInTime() : undefined;
@@ -72,7 +68,6 @@ export function createMatcher(
   };
 }
 
-/** Tells whether the item at hand has the values of any of the searches. */
 function keyTest(read: ReadText, fields: readonly KeyField[], queries: readonly StoredQuery[]) {
   const keyOf = (textOf: (field: KeyField) => string | undefined) =>
     fields.map((field) => comparedText(field, textOf(field) ?? '')).join('\n');
@@ -80,7 +75,6 @@ function keyTest(read: ReadText, fields: readonly KeyField[], queries: readonly 
   return () => accepted.has(keyOf(read));
 }
 
-/** Tells whether the item at hand is of any of these types, if there are some. */
 function typeTest(read: ReadText, types: readonly string[]): () => boolean {
   if (types.length === 0) return () => true;
   const patterns = types.map(typeMatcher);
@@ -90,7 +84,7 @@ function typeTest(read: ReadText, types: readonly string[]): () => boolean {
   };
 }
 
-/** Tells how the item at hand stands to a window of time; undefined if it is outside. */
+/** Undefined if the item is outside the window. */
 function timeTest(read: ReadText, after: Instant | undefined, before: Instant | undefined) {
   if (after === undefined && before === undefined) return () => 'inside' as const;
   const isWithin = (createdOn: Instant) =>
@@ -103,24 +97,23 @@ function timeTest(read: ReadText, after: Instant | undefined, before: Instant | 
   };
 }
 
-/** The case of a GUID does not matter. */
+/** GUIDs are equal in any case. */
 function comparedText(field: KeyField, text: string): string {
   return FILTER_KEYS[field].kind === 'guid' ? text.toLowerCase() : text;
 }
 
 const toldMatcher = createMatcher([{ publishStatus: 'FAILED' }, { publishStatus: 'SUCCESS' }], []);
 
-/** Keeps the items that tell their outcome (service description, part 3). */
+/** Keeps the items with a known outcome (service description, part 3). */
 export function keepTold<Some extends Items>(items: Some): Some {
   return toldMatcher(items).kept;
 }
 
-/** Letters have no other escape in JSON (RFC 8259 section 7). */
+/** JSON has no other escape for letters (RFC 8259, section 7). */
 const ESCAPE_OF_LETTERS = String.raw`\u`;
 
 /**
- * For a filter by one status, tells which items may match by their bytes: they contain the value, or an
- * escape that may stand for a letter of it. The fields of other items need not be read.
+ * Preselects items by their bytes: those that contain the status, or an escape that may be a letter of it.
  */
 function statusPrefilter(queries: readonly StoredQuery[]): (items: Items) => (item: number) => boolean {
   const status = queries[0]?.publishStatus;
@@ -133,7 +126,7 @@ function statusPrefilter(queries: readonly StoredQuery[]): (items: Items) => (it
   };
 }
 
-/** Returns whether an item contains a text. Items have to be asked about in their order. */
+/** Ask about the items in ascending order. */
 function itemsWith(text: string, items: Items): (item: number) => boolean {
   let next = items.bytes.indexOf(text);
   return (item) => {

@@ -14,24 +14,23 @@ import type { FoundPage } from '../paging/page.ts';
 import { parseTime } from '../time/time-text.ts';
 import { BYTE_ORDER_MARK, itemsOfText } from './item-text.ts';
 
-/** Where stored events are read from. */
 export interface Place {
-  /** One list of pages for each search that the place holds the events of. */
+  /** Pages by query that the place holds. */
   readonly lists: readonly AsyncGenerator<FoundPage>[];
-  /** Holds against the manifest what was not read. Throws as the lists do. */
+  /** Verifies the parts that were not read. Throws like the lists. */
   readonly checkRest?: () => Promise<void>;
 }
 
 export interface PlaceOptions {
   readonly context: Pick<Context, 'stdin' | 'clock' | 'signal'>;
   readonly onDoubt?: ((doubt: string) => void) | undefined;
-  /** True if failed events are compared with delivered ones: a place with one status is doubted. */
+  /** True to doubt a place with a single status. */
   readonly comparesOutcomes: boolean;
 }
 
 /**
- * Opens an export, a file, or standard input (`-`). Throws `UsageError` if there is no such place, and
- * `ServiceError` if it cannot be read.
+ * Opens an export, a file, or standard input (`-`). Throws `UsageError` for a missing place, `ServiceError`
+ * for an unreadable one.
  */
 export async function openPlace(place: string, options: PlaceOptions): Promise<Place> {
   const { stdin, signal } = options.context;
@@ -43,7 +42,7 @@ export async function openPlace(place: string, options: PlaceOptions): Promise<P
     return await openExport(place, { ...options, signal });
   const pipe = await openPipe(place, signal).catch(unreadable);
   if (pipe) return placeOfText(place, pipe, options);
-  // Opened here, since a stream reports a missing file only later.
+  // A stream would report a missing file only later.
   const handle = await openToRead(place).catch(unreadable);
   if (await isParquet(handle)) return placeOfText(place, Readable.from(linesInParquet(handle)), options);
   const { size } = await handle.stat();
@@ -51,7 +50,7 @@ export async function openPlace(place: string, options: PlaceOptions): Promise<P
   return placeOfText(place, stream, options, () => stream.bytesRead / size);
 }
 
-/** `shareRead` tells the part of the stream that has been read. */
+/** `shareRead` returns the share of the stream read so far. */
 function placeOfText(name: string, stream: Readable, options: PlaceOptions, shareRead?: () => number): Place {
   const pages = pagesOfText(name, stream, options);
   return { lists: [shareRead ? withShare(pages, shareRead) : pages] };
@@ -64,17 +63,16 @@ async function* withShare(
   for await (const page of pages) yield { ...page, share: shareRead() };
 }
 
-/** The first bytes of a file of Parquet. */
+/** Magic number of Parquet. */
 const PARQUET = 'PAR1';
 
 export async function isParquet(handle: FileHandle): Promise<boolean> {
   const start = Buffer.alloc(PARQUET.length);
-  // A folder cannot be read, which the reader of the text reports.
+  // A directory cannot be read; that is reported later.
   await handle.read(start, 0, start.length, 0).catch(() => undefined);
   return start.toString('latin1') === PARQUET;
 }
 
-/** A file as the reader of Parquet takes it. */
 export async function parquetFile(handle: FileHandle) {
   const { size: byteLength } = await handle.stat();
   const slice = async (start: number, end = byteLength) => {
@@ -85,9 +83,9 @@ export async function parquetFile(handle: FileHandle) {
   return { byteLength, slice };
 }
 
-/** The events of a file of Parquet as NDJSON; closes the file. */
+/** Closes the file at the end. */
 async function* linesInParquet(handle: FileHandle): AsyncGenerator<Buffer> {
-  // The library is loaded where it is used.
+  // Load the library only when needed.
   const { readItemTexts } = await import('../export/parquet-files.ts');
   try {
     for await (const texts of readItemTexts(await parquetFile(handle)))
@@ -112,8 +110,8 @@ function unreadablePlace(place: string, error: NodeJS.ErrnoException): Hooktrail
 }
 
 /**
- * The objects in a stream of JSON text, which may be compressed. `onDoubt` hears that none of them was
- * delivered, where outcomes are compared, and that the only one is a list of events.
+ * Reads objects from JSON text, which may be compressed. Doubts a place without deliveries if outcomes are
+ * compared, and one whose only object has a list of events.
  */
 async function* pagesOfText(
   name: string,
@@ -162,15 +160,14 @@ const PARQUET_NEXT =
   'name the directory of the export, or another copy of the file: --from takes Parquet that `events export` has written';
 
 const TAKE_ITEMS = advise`take the events out of it, as \`jq '.items[]' FILE\` does, or ${hooktrail("api '/integrator-events?limit(1,500)' --jq .items")}`;
-/** Files of this program that look like one event, by their format. */
+/** Files of this program that could be mistaken for an event. */
 const OWN_FILES = new Map([
   ['hooktrail-export', ['the manifest of an export', 'name its directory instead']],
   ['hooktrail-watch', ['the state of a watch', 'name what the watch has printed with --ndjson instead']],
 ]);
 
 /**
- * Throws `ServiceError` for an answer of the event service (service description, part 2), or another file of
- * this program.
+ * Throws `ServiceError` for an answer of the service (service description, part 2) or a file of this program.
  */
 function refuseOthers(items: Items, name: string): void {
   const names = ['format', 'items', 'eventId', 'href', 'count', 'limit', 'next'];
@@ -184,32 +181,29 @@ function refuseOthers(items: Items, name: string): void {
   if (other && eventId === MISSING) throw new ServiceError(`${name} holds ${other}, not events`, { next });
 }
 
-/** Members that many services wrap a list of events in. */
+/** Members in which services often wrap a list of events. */
 const LIST_NAMES = ['data', 'records', 'Records', 'events', 'items', 'results', 'value', 'messages'];
 
-/** The member of the first item that is a list of objects, by its name; undefined if the item is an event. */
+/** The name of a member that is a list of objects; undefined if the item is an event. */
 function listIn(items: Items): string | undefined {
   const cursor = createCursor(['eventId', ...LIST_NAMES].map(memberPath));
   cursor.read(items.bytes, items.start(0));
   const [eventId, ...lists] = cursor.starts;
   if (eventId !== MISSING) return undefined;
-  // White space between tokens was left out.
+  // The text has no white space between tokens.
   return LIST_NAMES.find(
     (_, index) => items.bytes.toString('latin1', lists[index], (lists[index] ?? 0) + 2) === '[{',
   );
 }
 
-/**
- * The pieces of a stream, decompressed if they are gzip (RFC 1952 section 2.3.1). A byte order mark is in the
- * first one.
- */
+/** Decompresses gzip (RFC 1952, section 2.3.1). The first piece has any byte order mark. */
 export async function* decompressed(stream: Readable, flag = '--from'): AsyncGenerator<Buffer> {
   let start: Buffer = Buffer.alloc(0);
   for await (const piece of stream.iterator({ destroyOnReturn: false })) {
     start = Buffer.concat([start, piece]);
     if (start.length >= BYTE_ORDER_MARK.length) break;
   }
-  // No JSON begins so.
+  // JSON never begins like this.
   if (start.toString('latin1', 0, 3) === PARQUET.slice(0, 3))
     throw new UsageError(`${flag}: Parquet is read from its end, and cannot come through a pipe`, {
       next: flag === '--from' ? 'name the file, or the directory of the export' : 'name the file',
