@@ -1,6 +1,6 @@
-/** Chance explains what is named with a probability below this. */
+/** Maximum probability of a reported cause to be chance. */
 export const SIGNIFICANCE = 0.01;
-/** A cause makes a difference of ten points. */
+/** Minimum difference in failure rate for a cause: ten points. */
 export const LEAST_DIFFERENCE = 0.1;
 
 export interface Count {
@@ -8,52 +8,49 @@ export interface Count {
   readonly failed: number;
 }
 
-/** The events of the first count that are not in the second. */
 export function without(whole: Count, part: Count): Count {
   return { events: whole.events - part.events, failed: whole.failed - part.failed };
 }
 
 /**
- * True if these events fail so much more often than the others that it is no chance, and matters.
- * `lnCandidates` is the logarithm of the number of candidates that were compared (Bonferroni's correction).
+ * True if these events fail more often than the others by more than chance, and by enough to matter.
+ * `lnCandidates` is the logarithm of the number of candidates compared (Bonferroni's correction).
  */
 export function isNamed(inside: Count, whole: Count, lnCandidates = 0): boolean {
   const isNoChance = lnChance(inside, whole) + lnCandidates < Math.log(SIGNIFICANCE);
   return isNoChance && differenceOf(inside, whole) >= LEAST_DIFFERENCE;
 }
 
-/** A cause after the first explains at least this part of all failures … */
+/** Minimum share of all failures for a cause after the first … */
 const LEAST_SHARE = 0.07;
-/** … or at least this part of its own events failed, and this many of them. */
+/** … unless it has this failure rate and at least `LEAST_FAILED` failures. */
 const HIGH_RATE = 0.3;
 const LEAST_FAILED = 5;
 
-/** True if a further cause explains a part of all failures that matters, or fails often by itself. */
 export function isWorthNaming({ failed, events }: Count, allFailed: number): boolean {
   const failsOften = failed >= LEAST_FAILED && failed >= HIGH_RATE * events;
   return failsOften || failed >= LEAST_SHARE * allFailed;
 }
 
-/** How much more of these events failed than of the others. */
 function differenceOf(inside: Count, whole: Count): number {
   return rateOf(inside) - rateOf(without(whole, inside));
 }
 
-/** The part of the events that failed. Each delivered event stands for `weight` of them. */
+/** Each delivered event counts `weight` times. */
 export function rateOf({ events, failed }: Count, weight = 1): number {
   return events === 0 ? 0 : failed / (failed + (events - failed) * weight);
 }
 
 /**
- * Fisher's exact test, one-sided: the natural logarithm of the probability that, if as many events as
- * `inside` has are drawn from those of `whole`, as many of them or more failed.
+ * Fisher's exact test, one-sided: the natural logarithm of the probability that as many events, drawn from
+ * `whole` at random, have at least as many failures as `inside`.
  */
 export function lnChance(inside: Count, whole: Count): number {
   const { failed, events } = inside;
   const delivered = whole.events - whole.failed;
   let term = 1;
   let sum = 1;
-  // A term is 0 where no more events can have failed.
+  // A term is 0 once no more events can have failed.
   for (let count = failed; term > sum * 1e-17; count++) {
     const more = (whole.failed - count) * (events - count);
     term *= more / ((count + 1) * (delivered - events + count + 1));
@@ -65,8 +62,8 @@ export function lnChance(inside: Count, whole: Count): number {
 }
 
 /**
- * The number of events from which on chance may be below a limit, given as its logarithm: fewer are no
- * surprise, even if all of them failed. At most the number that failed in all.
+ * The minimum number of events that can be significant even if all of them failed. `lnLimit` is the logarithm
+ * of the limit. At most the number of failures.
  */
 export function leastForChance({ events, failed }: Count, lnLimit: number): number {
   let lnAllFailed = 0;
@@ -77,14 +74,14 @@ export function leastForChance({ events, failed }: Count, lnLimit: number): numb
   return failed;
 }
 
-/** The logarithm of the number of ways to choose `some` of `all`. */
+/** The logarithm of the binomial coefficient. */
 export function lnChoose(all: number, some: number): number {
   return lnFactorial(all) - lnFactorial(some) - lnFactorial(all - some);
 }
 
-/** Logarithms of factorials up to here are kept: a search asks for those of its sample again and again. */
+/** Number of cached factorials: a search asks for those of its sample repeatedly. */
 const MOST_KEPT = 65_536;
-/** By number; 0 for one that was not asked for, as the first two are anyway. */
+/** 0 if not computed yet; the first two are 0 anyway. */
 const lnFactorials = new Float64Array(MOST_KEPT);
 
 function lnFactorial(number: number): number {
@@ -96,10 +93,10 @@ function lnFactorial(number: number): number {
   return computed;
 }
 
-/** Stirling's series is exact for the logarithm of the gamma function from here on. */
+/** Stirling's series is accurate for the gamma function from here on. */
 const LEAST_FOR_STIRLING = 20;
 
-/** Stirling's series for the logarithm of the gamma function (Abramowitz and Stegun 6.1.41). */
+/** Abramowitz and Stegun, 6.1.41. */
 function lnGamma(number: number): number {
   let x = number;
   let product = 1;
@@ -109,22 +106,18 @@ function lnGamma(number: number): number {
   return (x - 0.5) * Math.log(x) - x + 0.5 * Math.log(2 * Math.PI) + series - Math.log(product);
 }
 
-/**
- * How much likelier two rates of failure make what happened than one does, as far as that differs between
- * parts.
- */
+/** Compares one failure rate for all events with two rates, for a part and the rest. */
 export class Likelihood {
-  /** Each number times its logarithm. */
   readonly #lnTable: Float64Array;
 
-  /** For counts of at most so many events, which take no logarithm each. */
+  /** Precomputes logarithms for up to so many events. */
   constructor(events: number) {
     this.#lnTable = Float64Array.from({ length: events + 1 }, (_, number) => timesLn(number));
   }
 
   /**
-   * The logarithm of the likelihood that the events of a part and the others have two rates of failure, to
-   * compare with that of another part; minus infinity if the part fails no more often.
+   * The log likelihood of two rates, comparable between parts; minus infinity if the part does not fail more
+   * often.
    */
   gain(events: number, failed: number, whole: Count): number {
     const restEvents = whole.events - events;

@@ -1,11 +1,10 @@
 import { compareNumbers, exactValue, isNumber, normalNumber } from '../items/exact-numbers.ts';
 
 /**
- * Of some numbers, as texts with all their digits: half are at most `p50`, and so on; `most` is the largest.
- * Each is one of the numbers.
+ * Texts with all digits. Each is one of the numbers: half of them are at most `p50`, and so on; `most` is the
+ * largest.
  */
 export interface Percentiles {
-  /** How many numbers there are. */
   readonly count: number;
   readonly p50: string;
   readonly p95: string;
@@ -13,27 +12,27 @@ export interface Percentiles {
   readonly most: string;
 }
 
-/** The percentiles for JSON. A number that JavaScript cannot hold is a text. */
+/** Strings for numbers that JavaScript cannot represent. */
 export function percentilesJson({ p50, p95, p99, most }: Percentiles) {
   return { p50: exactValue(p50), p95: exactValue(p95), p99: exactValue(p99), most: exactValue(most) };
 }
 
 /**
- * Numbers whose percentiles are exact. Each takes 8 bytes, and one with more digits than a double holds, such
- * as `123456789012345678`, its text besides.
+ * Exact percentiles. Keeps 8 bytes per number, and the text of one with more digits than a double holds, such
+ * as `123456789012345678`.
  */
 export class NumberSample {
   readonly #doubles: number[] = [];
-  /** The texts of numbers that no double is equal to, by the double next to them, each with its count. */
+  /** Texts of numbers that no double equals, with counts, by the nearest double. */
   readonly #texts = new Map<number, Map<string, number>>();
-  /** Those of the numbers so far, since to sort millions takes a second. */
+  /** Cached, since sorting millions takes a second. */
   #percentiles: Percentiles | undefined;
 
   get count(): number {
     return this.#doubles.length;
   }
 
-  /** Adds a number as JSON writes it. Returns false for any other text. */
+  /** Takes a number as JSON writes it; returns false for other text. */
   add(text: string): boolean {
     if (!isNumber(text)) return false;
     const double = Number(text);
@@ -43,7 +42,7 @@ export class NumberSample {
     return true;
   }
 
-  /** By the nearest rank; undefined without numbers. */
+  /** Nearest rank; undefined without numbers. */
   percentiles(): Percentiles | undefined {
     if (this.count > 0) this.#percentiles ??= this.#find();
     return this.#percentiles;
@@ -63,7 +62,7 @@ export class NumberSample {
     this.#texts.set(double, counts);
   }
 
-  /** The number at an index, of those that share a double by all their digits. */
+  /** Distinguishes numbers that share a double by all their digits. */
   #textAt(sorted: Float64Array, index: number): string {
     const double = sorted[index] as number;
     const texts = this.#texts.get(double);
@@ -89,7 +88,7 @@ function isEqual(double: number, text: string): boolean {
   return Number.isFinite(double) && compareNumbers(shortest, text) === 0;
 }
 
-/** The index of the first number that is at least `value`, or, with `isBehind`, greater. */
+/** Binary search for the first number >= `value`, or > `value` with `isBehind`. */
 function firstIndexOf(sorted: Float64Array, value: number, isBehind = false): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {

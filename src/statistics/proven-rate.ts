@@ -1,9 +1,8 @@
 const Z_95 = 1.96;
 
 /**
- * The least rate of failure that the numbers prove with 95 % confidence: Wilson's lower bound with continuity
- * correction (Newcombe, Statistics in Medicine 17, 1998, method 4). 1 of 1 is at least 5 %, 40 of 50 are at
- * least 66 %.
+ * The lower bound of the failure rate at 95 % confidence: Wilson's interval with continuity correction
+ * (Newcombe, Statistics in Medicine 17, 1998, method 4). At least 5 % for 1 of 1, 66 % for 40 of 50.
  */
 export function provenRate(failed: number, events: number): number {
   if (failed === 0) return 0;

@@ -1,54 +1,51 @@
 import { DAY_MS, HOUR_MS } from '../time/lengths.ts';
 
-/*
- * Whether a silence is longer than the rhythm of the events explains. What was to be expected in it is told
- * by the same hours of the weeks before, two at least and four at most, so that nights and weekends are no
- * silence. Its first and last hour do not count: clocks are put forward and back, and nobody is punctual.
- * It is unusual where it lacks more events than their number varies by (bursts), and four times as many as
- * any gap of these weeks lacked. `npm run bench silence` measures how often that is wrong.
+/**
+ * Decides if a silence is longer than the rhythm of the events explains. The same hours of two to four
+ * earlier weeks give the number of events to expect, which allows for nights and weekends. The first and last
+ * hour are ignored: clocks change and nobody is punctual. A silence is unusual if it lacks more events than
+ * bursts explain, and four times as many as any earlier gap. `npm run bench silence` measures how often that
+ * is wrong.
  */
 
 const WEEK_MS = 7 * DAY_MS;
 const EDGE_MS = HOUR_MS;
 const WEEKS_NEEDED = 2;
 const WEEKS_COMPARED = 4;
-/** The time of history that is looked at: what four weeks need, and room for a gap at their beginning. */
+/** Four weeks, and room for a gap at their beginning. */
 export const HISTORY_MS = WEEKS_COMPARED * WEEK_MS + DAY_MS;
-/** Times this much of what varies by chance alone. */
+/** Multiple of the variation expected by chance. */
 const LEAST_LACK = 8;
 const TIMES_THE_WORST_GAP = 4;
-/** Hours with events that each of the weeks has, so that one burst that is late is no silence. */
+/** Minimum hours with events in each week: a late burst is not a silence. */
 const LEAST_HOURS = 2;
-/** Regular events vary less than chance, as far as some weeks can tell. */
+/** Lower limit: a few weeks cannot prove that events are more regular than this. */
 const LEAST_DISPERSION = 0.3;
-/** Days tell less than hours how much the number of events varies. */
+/** Days reveal less of the variation than hours do. */
 const DISPERSION_OF_DAYS = 2;
-/** Numbers in parts of this length are compared with those of the same parts of other weeks. */
+/** Counts in parts of these lengths are compared across weeks. */
 const PARTS: readonly { readonly length: number; readonly weight: number }[] = [
   { length: HOUR_MS, weight: 1.1 },
   { length: 6 * HOUR_MS, weight: 1.1 },
   { length: DAY_MS, weight: 1 },
 ];
 
-/** A span of time in milliseconds since the epoch; its end does not belong to it. */
+/** Milliseconds since the epoch; the end is exclusive. */
 export interface TimeSpan {
   readonly start: number;
   readonly end: number;
 }
 
-/** How a subscription's events came, up to the last of them. */
+/** The rhythm up to the last event. */
 export interface Rhythm {
   readonly weeks: number;
-  /** The variance of numbers of events by their mean: 1 for chance alone, more with bursts. */
+  /** Variance of counts divided by their mean: 1 for chance alone, more for bursts. */
   readonly dispersion: number;
-  /** The most events that a gap of these weeks lacked; undefined if only numbers are known. */
+  /** Maximum events that an earlier gap lacked; undefined if only counts are known. */
   readonly worstLack: number | undefined;
 }
 
-/**
- * What a silence is compared with: the same span of each of the weeks before; none if it is too short to
- * tell.
- */
+/** The same span in earlier weeks; empty if the silence is too short to judge. */
 export function comparedSpans(last: number, now: number, weeks = WEEKS_COMPARED): TimeSpan[] {
   const start = last + EDGE_MS;
   const end = Math.min(now - EDGE_MS, last + WEEK_MS);
@@ -59,12 +56,10 @@ export function comparedSpans(last: number, now: number, weeks = WEEKS_COMPARED)
   }));
 }
 
-/**
- * Says at a time, for a silence that is unusual then, the seconds from one event to the next that are usual.
- */
+/** Returns the usual gap in seconds if the silence is unusual at that time. */
 type LookAtSilence = (now: number) => number | undefined;
 
-/** Returns what to look with at the silence after some events, whose times ascend. */
+/** Takes ascending times. */
 export function silenceAfter(times: readonly number[]): LookAtSilence {
   const last = times.at(-1);
   const rhythm = last === undefined ? undefined : rhythmOf(times, last);
@@ -77,7 +72,7 @@ export function silenceAfter(times: readonly number[]): LookAtSilence {
   };
 }
 
-/** The same by numbers of events in the compared spans. */
+/** Decides by the counts in the compared spans. */
 export function usualGapSeconds(
   spans: readonly TimeSpan[],
   numbers: readonly number[],
@@ -87,7 +82,7 @@ export function usualGapSeconds(
   const least = Math.min(...numbers);
   if (!span || least < LEAST_HOURS) return undefined;
   const mean = numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
-  // The weeks differ: what is to be expected lies below their mean.
+  // Weeks differ, so expect less than their mean.
   const expected = (mean + least) / 2;
   if (expected < LEAST_LACK * dispersion || expected < TIMES_THE_WORST_GAP * worstLack) return undefined;
   return Math.round((span.end - span.start) / mean / 1000);
@@ -104,10 +99,7 @@ function rhythmOf(times: readonly number[], last: number): Rhythm | undefined {
   return { weeks, dispersion: Math.max(LEAST_DISPERSION, ...dispersions), worstLack };
 }
 
-/**
- * The rhythm of events of which only the numbers of the days before the last event are known, the oldest
- * first.
- */
+/** For events of which only daily counts are known, oldest day first. */
 export function rhythmOfDays(numbers: readonly number[]): Rhythm | undefined {
   const first = numbers.findIndex((number) => number > 0);
   const weeks = first < 0 ? 0 : Math.floor((numbers.length - first) / 7);
@@ -116,7 +108,7 @@ export function rhythmOfDays(numbers: readonly number[]): Rhythm | undefined {
   return { weeks, dispersion: Math.max(1, DISPERSION_OF_DAYS * dispersionOf(days, 7)), worstLack: undefined };
 }
 
-/** The days before an event that `rhythmOfDays` takes. */
+/** The days that `rhythmOfDays` needs. */
 export function daysBefore(last: number): TimeSpan[] {
   const days = 7 * WEEKS_COMPARED;
   return Array.from({ length: days }, (_, day) => ({
@@ -125,7 +117,7 @@ export function daysBefore(last: number): TimeSpan[] {
   }));
 }
 
-/** The variance of numbers by their mean, each compared with those a period apart. */
+/** Variance divided by the mean; each number is compared with those a multiple of `period` apart. */
 function dispersionOf(numbers: readonly number[], period: number): number {
   let squares = 0;
   let expected = 0;
@@ -147,7 +139,7 @@ function numbersBy(times: readonly number[], { start, end }: TimeSpan, length: n
   return numbers;
 }
 
-/** The most events that a gap lacked, by the same span of the other weeks. */
+/** Maximum events that a gap lacked, by the same span of other weeks. */
 function worstLackIn(times: readonly number[], history: TimeSpan, weeks: number): number {
   let worst = 0;
   for (let index = firstAt(times, history.start) + 1; index < times.length; index++) {
@@ -158,7 +150,6 @@ function worstLackIn(times: readonly number[], history: TimeSpan, weeks: number)
   return worst;
 }
 
-/** The mean number of events in a span of the other weeks. */
 function meanBeside(times: readonly number[], span: TimeSpan, history: TimeSpan, weeks: number): number {
   const numbers: number[] = [];
   for (let week = 1 - weeks; week < weeks; week++) {
@@ -173,13 +164,12 @@ function numberIn(times: readonly number[], { start, end }: TimeSpan): number {
   return firstAt(times, end) - firstAt(times, start);
 }
 
-/** The number of hours of a span that have events. */
 function hoursIn(times: readonly number[], { start, end }: TimeSpan): number {
   const inside = times.slice(firstAt(times, start), firstAt(times, end));
   return new Set(inside.map((time) => Math.floor(time / HOUR_MS))).size;
 }
 
-/** The place of the first time that is not before another. */
+/** Binary search for the first time >= `time`. */
 function firstAt(times: readonly number[], time: number): number {
   let low = 0;
   let high = times.length;

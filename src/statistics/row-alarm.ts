@@ -1,37 +1,36 @@
 import { endsRun } from './failure-runs.ts';
 
-/*
- * When a row of deliveries is worth an alarm. The history of a row is a fold over its outcomes in order of
- * creation; its level follows from the history, from what the service reports of the endpoint and from the
- * time. A change is a level that differs from the one that was reported last.
+/**
+ * Decides when a row of deliveries is worth an alarm. The history is a fold over outcomes in order of
+ * creation. The level follows from it, the endpoint's state and the time; a change is a level that differs
+ * from the reported one.
  */
 
-/** How one event was delivered. */
 export interface DeliveryOutcome {
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** The same as the service wrote it. */
+  /** As the service wrote it. */
   readonly time: string;
   readonly hasFailed: boolean;
-  /** Why it failed, if the event reveals it. */
+  /** Null if the event has none. */
   readonly error: string | null;
 }
 
-/** A run of failures that two successes in a row have not ended yet. */
+/** A run of failures that has not ended. */
 export interface OpenRun {
   readonly since: string;
   readonly sinceMs: number;
   readonly failed: number;
   readonly events: number;
-  /** The first of the successes after its latest failure. */
+  /** The first success after its latest failure. */
   readonly firstSuccess: string | null;
-  /** The number of these successes. */
+  /** Consecutive successes at its end. */
   readonly successes: number;
-  /** True if it may have begun before the events that were read. */
+  /** True if it may have begun before the events read. */
   readonly edge: boolean;
 }
 
-/** A run that has ended, with the first of the successes that ended it. */
+/** `until` is the first success that ended it. */
 export interface EndedRun {
   readonly until: string;
   readonly failed: number;
@@ -41,7 +40,7 @@ export interface EndedRun {
 export interface RowHistory {
   readonly run: OpenRun | null;
   readonly ended: EndedRun | null;
-  /** The newest event; null if there was none. */
+  /** The newest event. */
   readonly last: string | null;
   readonly lastMs: number;
   readonly lastFailed: string | null;
@@ -64,7 +63,7 @@ export const NO_HISTORY: RowHistory = {
 
 const RECENT_EVENTS = 10;
 
-/** The history with the next event in order of creation. */
+/** Add outcomes in order of creation. */
 export function withOutcome(history: RowHistory, outcome: DeliveryOutcome): RowHistory {
   const { at, time, hasFailed, error } = outcome;
   const recent = `${hasFailed ? 'F' : 'S'}${history.recent}`.slice(0, RECENT_EVENTS);
@@ -95,37 +94,34 @@ function afterSuccess({ run, ended }: RowHistory, time: string): Pick<RowHistory
   const successes = run.successes + 1;
   const firstSuccess = run.firstSuccess ?? time;
   if (!endsRun(successes)) return { run: { ...run, events: run.events + 1, firstSuccess, successes }, ended };
-  // The successes that end a run do not belong to it.
+  // The successes that end a run are not part of it.
   return {
     run: null,
     ended: { until: firstSuccess, failed: run.failed, events: run.events + 1 - successes },
   };
 }
 
-/** The state of a row that was reported, or is to be reported. `fine`: nothing is wrong. */
 export const ALARM_LEVELS = ['fine', 'failing', 'silent', 'off', 'gone'] as const;
 export type AlarmLevel = (typeof ALARM_LEVELS)[number];
 
-/** When a row counts as failing. */
+/** Thresholds for failing. */
 export interface AlarmRules {
-  /** Failures in its run. */
+  /** Failures in the run. */
   readonly failures: number;
-  /** Milliseconds since the first of them. */
+  /** Milliseconds since its first failure. */
   readonly lengthMs: number;
 }
 
-/** Facts about a row that do not come from its events. */
 export interface RowCircumstances {
   readonly endpoint: 'on' | 'off' | 'gone';
-  /** True if its last event is longer ago than its rhythm explains. */
+  /** True if its rhythm does not explain the time since its last event. */
   readonly isSilent: boolean;
   /** Milliseconds since the epoch, by the service's clock. */
   readonly now: number;
 }
 
 /**
- * The level of a row now. A row that was reported as failing stays so until its run ends, even if an event
- * that appears late shows that the run had begun later.
+ * A row reported as failing stays so until its run ends, even if a late event shows that the run began later.
  */
 export function levelOf(
   { run }: RowHistory,
