@@ -7,10 +7,10 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
 import { firstAfter } from '../time/period.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 
-/** How a window is divided: into a number of buckets, or into whole hours, days or weeks of the zone. */
+/** A number of buckets, or whole hours, days or weeks of the zone. */
 export type Division = number | BucketUnit;
 
-/** A bucket's part of the window: an event belongs to the first bucket whose end is later. */
+/** An event belongs to the first bucket whose end is later. */
 export interface BucketSpan {
   readonly from: Instant;
   readonly to: Instant;
@@ -18,24 +18,24 @@ export interface BucketSpan {
   readonly isPart: boolean;
 }
 
-/** Common lengths in milliseconds; their multiples begin at round times. */
+/** In milliseconds; multiples begin at round times. */
 const ROUND = [
   ...[SECOND_MS, 5 * SECOND_MS, 15 * SECOND_MS, 30 * SECOND_MS],
   ...[MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 30 * MINUTE_MS],
   ...[HOUR_MS, 3 * HOUR_MS, 6 * HOUR_MS, 12 * HOUR_MS],
   ...[DAY_MS, 7 * DAY_MS, 28 * DAY_MS],
 ];
-/** The epoch was a Thursday: weeks begin on Mondays. */
+/** Weeks begin on Monday; the epoch was a Thursday. */
 const MONDAY_MS = 4 * DAY_MS;
-/** The default number of buckets. */
+/** Default number of buckets. */
 const PARTS = 32;
-/** Clock changes make a day of a short window longer or shorter by this share. */
+/** Maximum deviation from whole days, since clock changes lengthen or shorten a day. */
 const DAY_TOLERANCE = 0.05;
 
 /**
- * The buckets of a window. They begin on the clock of the zone, at full hours or days. A number of them is
- * equal within a few per cent; if each would be a day, or some days, they are counted from the midnight
- * before the window's start, and there may be one more. Throws `UsageError` for too many.
+ * Divides a window at round times of the zone. A given number of buckets are equal within a few per cent; if
+ * each is about whole days, they start at midnight before the window and there may be one more. Throws
+ * `UsageError` for too many.
  */
 export function divideTime(
   { after, before, zone, isSpan }: Pick<StatsWindow, 'after' | 'before' | 'zone' | 'isSpan'>,
@@ -58,7 +58,7 @@ export function divideTime(
   });
 }
 
-/** The length of buckets that lie on the clock; undefined for equal parts of the window. */
+/** Undefined for equal parts of the window. */
 function stepOf(length: number, division: Division | undefined): number | undefined {
   if (division === undefined) return ROUND.find((round) => length / round < PARTS - 1);
   if (typeof division === 'number') {
@@ -76,7 +76,7 @@ function stepOf(length: number, division: Division | undefined): number | undefi
   return step;
 }
 
-/** Buckets of one length, of which one begins at the origin, on the clock of the zone. */
+/** Buckets of one length on the zone's clock, one of which begins at `origin`. */
 interface Grid {
   readonly step: number;
   readonly origin: number;
@@ -90,26 +90,23 @@ function startOfDay(wall: number): number {
   return Math.floor(wall / DAY_MS) * DAY_MS;
 }
 
-/** The wall time of the first bucket that begins at the time or earlier. */
 function wallStart(wall: number, { step, origin }: Grid): number {
   return Math.floor((wall - origin) / step) * step + origin;
 }
 
-/** True if a bucket of this length begins at the time. */
 function isOnTheClock(time: number, zone: TimeZone, grid: Grid): boolean {
   const starts = zone.timesAt(wallStart(time + zone.offsetAt(time), grid));
   return grid.step > HOUR_MS ? starts[0] === time : starts.includes(time);
 }
 
 /**
- * The times at which buckets begin by the zone's clock. Lengths up to an hour begin each time
- * it does; an hour that clocks skip begins at the next one. A longer bucket, such as a day, begins the first
- * time only.
+ * Buckets up to an hour begin each time the clock shows their start; an hour that the clock skips begins with
+ * the next. Longer buckets begin only the first time.
  */
 function onTheClock(start: number, end: number, zone: TimeZone, grid: Grid): number[] {
   const { step } = grid;
   const [first, last] = [start + zone.offsetAt(start), end + zone.offsetAt(end)];
-  // Clocks that are put back within the window show times outside of these.
+  // If the clock is put back, it shows times outside this range.
   const slack = Math.abs(zone.offsetAt(start) - zone.offsetAt(end));
   const times = new Set<number>();
   for (let wall = wallStart(first - slack, grid); wall <= last + slack + step; wall += step) {
@@ -131,7 +128,6 @@ function equalParts(start: number, end: number, count: number, zone: TimeZone): 
   });
 }
 
-/** The index of the first bucket whose end is later than the time. */
 export function bucketOf(time: Instant, spans: readonly BucketSpan[]): number {
   let [low, high] = [0, spans.length - 1];
   while (low < high) {

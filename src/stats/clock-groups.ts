@@ -10,7 +10,7 @@ interface Span {
 
 const [SUNDAY, ...OTHER_WEEKDAYS] = WEEKDAYS;
 
-/** A clock that starts over, and the JSON texts of what it shows, in its order. */
+/** JSON texts of a cyclic clock's values, in order. */
 const CLOCKS = {
   hour: {
     values: Array.from({ length: DAY_MS / HOUR_MS }, (_, hour) => String(hour)),
@@ -23,9 +23,8 @@ const CLOCKS = {
 } as const;
 
 /**
- * The groups of hours or of weekdays in the order of the clock, events without a time last. If the time that
- * is asked about, or else the one that the events span, has all of them, those without events are there, too.
- * Undefined for groups of anything else, such as a member that has such a name.
+ * Sorts groups by hour or weekday, events without a time last. Adds empty groups if the window, or else the
+ * span of the events, covers a full cycle. Undefined for other groups.
  */
 export function inOrderOfClock(
   { fields, numbers }: EventGroups,
@@ -47,7 +46,6 @@ export function inOrderOfClock(
   ];
 }
 
-/** The time that the events of some groups span; undefined if none of them has a time. */
 function spanOf(groups: readonly EventGroup[]): Span | undefined {
   const firsts = groups.flatMap(({ first }) => first ?? []).sort(compareInstants);
   const lasts = groups.flatMap(({ last }) => last ?? []).sort(compareInstants);

@@ -29,9 +29,8 @@ interface GroupsOfWindow {
 }
 
 /**
- * Prints groups, the largest first: `limit` of them if there is one, otherwise all, but for `GROUPS_SHOWN`
- * in a table on a terminal. A line sums up the rest. A table of hours or weekdays without a limit has all of
- * them in the order of the clock.
+ * Prints the largest groups first: `limit` of them, or `GROUPS_SHOWN` in a table on a terminal, otherwise
+ * all. A line sums up the rest. Tables of hours or weekdays without a limit follow the clock.
  */
 export async function printGroups(
   { groups, window }: GroupsOfWindow,
@@ -74,11 +73,10 @@ export async function printGroups(
   if (LINES.has(format)) for (const line of rest) call.reporter.notice(`not shown: ${line}`);
 }
 
-/** Formats without a place for a line about the rest, and those that are tables for people. */
+/** Formats without room for a line about the rest. */
 const LINES: ReadonlySet<FormatOptions['format']> = new Set(['csv', 'ndjson']);
 const FOR_PEOPLE: ReadonlySet<FormatOptions['format']> = new Set(['table', 'markdown']);
 
-/** The groups to print, in their order, and the others. */
 function chooseGroups(
   groups: EventGroups,
   window: GroupsOfWindow['window'],
@@ -90,7 +88,7 @@ function chooseGroups(
   return { kept: largest.slice(0, most), others: most === undefined ? [] : largest.slice(most) };
 }
 
-/** Of all events: their percentiles if they are divided, and how many have no number. */
+/** The overall percentiles if the events are divided, and the number of events without a number. */
 export function numbersText(
   { fields, numbers, numberField, withoutNumber, total }: EventGroups,
   isDivided = fields.length > 0,
@@ -105,7 +103,6 @@ export function numbersText(
   ];
 }
 
-/** The member of the JSON that tells of the numbers of all events. */
 export function percentilesOfAll({ numbers, numberField, withoutNumber }: EventGroups) {
   if (!numbers || !numberField) return {};
   return {
@@ -121,7 +118,7 @@ export function numbersJson(numbers: NumberSample | undefined) {
   return { numbers: numbers?.count ?? 0, ...figures };
 }
 
-/** A group as a value for JSON. A number that the filters leave open is null. */
+/** A number that the filters exclude is null. */
 function groupJson(
   group: EventGroup,
   { fields, total }: EventGroups,
@@ -142,12 +139,10 @@ function groupJson(
   };
 }
 
-/** The characters of a JSON string; other JSON as it is. */
 function textOfJson(text: string | null, guarded = (characters: string) => characters): string | null {
   return text?.startsWith('"') ? guarded(JSON.parse(text)) : text;
 }
 
-/** A line for each group: the values that it is grouped by, and the other members of its JSON. */
 function groupsCsv(
   kept: readonly EventGroup[],
   values: readonly ReturnType<typeof groupJson>[],
@@ -158,7 +153,7 @@ function groupsCsv(
   const seen = new Set<string>();
   const twice = new Set<string>();
   for (const { values: texts } of kept) (seen.has(keyOf(texts)) ? twice : seen).add(keyOf(texts));
-  // 5 and "5" are two groups, null and "" too: then all of them are JSON.
+  // 5 and "5" are different groups, as are null and "": write ambiguous values as JSON.
   const isAmbiguous = (texts: EventGroup['values']) => twice.has(keyOf(texts));
   const figures = ['count', 'failed', 'failureRate', 'share'];
   const ofNumbers = numbers ? ['numbers', 'p50', 'p95', 'p99', 'most'] : [];
@@ -180,7 +175,6 @@ function groupsCsv(
   };
 }
 
-/** True if the filters leave both failed and delivered events. */
 function comparesOutcomes({ statuses }: Pick<EventFilters, 'statuses'>): boolean {
   return new Set(statuses).size !== 1;
 }
@@ -198,10 +192,6 @@ function groupsLeftOut({ length }: readonly EventGroup[]): string {
   return length === 1 ? '1 other group' : `${grouped(length)} other groups`;
 }
 
-/**
- * Some of the groups as a table: values, events, with `hasRates` how many of them failed, their share of all,
- * percentiles where they are asked for, the first and the last of them, an example's id.
- */
 export function groupTable(
   some: readonly EventGroup[],
   { fields, total, numbers }: Pick<EventGroups, 'fields' | 'total'> & Partial<Pick<EventGroups, 'numbers'>>,
@@ -253,10 +243,7 @@ export function percentileCells(numbers: NumberSample | undefined): string[] {
   return [figures.p50, figures.p95, figures.p99, figures.most].map(groupedDigits);
 }
 
-/**
- * The values of some groups for people. One moment that is written with different offsets is several values:
- * those stay.
- */
+/** Converts times to the zone, unless that makes different values equal. */
 function valuesInZone(some: readonly EventGroup[], zone: TimeZone): readonly string[][] {
   const texts = some.map(({ values }) => values.map(groupValue));
   const inZone = texts.map((values) => values.map((text) => zone.shown(text)));
@@ -268,15 +255,11 @@ function valuesInZone(some: readonly EventGroup[], zone: TimeZone): readonly str
   return inZone.map((values, row) => (rowsOf.get(values.join('\n')) === 1 ? values : (texts[row] ?? [])));
 }
 
-/** The characters of a value in a table. */
+/** Longer values are cut. */
 const LONGEST_VALUE_CHARACTERS = 1000;
 
-/**
- * The value of a group's field for people: a string's characters, an object's scalars, nothing if it is
- * missing.
- */
 function groupValue(value: string | null): string {
-  // Groups without the field are not those in which it is null.
+  // A missing field is not the same group as null.
   if (value === null || value === 'null') return value ?? NONE;
   const bytes = Buffer.from(value);
   return scalarsText(bytes, 0, bytes.length, LONGEST_VALUE_CHARACTERS);

@@ -33,7 +33,6 @@ interface BucketOfNumbers extends BucketSpan {
   readonly groups: EventGroups;
 }
 
-/** A number's percentiles in each part of a window. */
 interface NumbersOverTime {
   readonly all: EventGroups;
   readonly buckets: readonly BucketOfNumbers[];
@@ -46,8 +45,8 @@ export interface OverTimeOptions extends SourceOptions {
 }
 
 /**
- * Reads the numbers of the events that the filters choose. Events without a time count in no bucket. Stored
- * events without a window are read twice: it is the time that they span.
+ * Events without a time are in no bucket. Stored events without a window are read twice, first to find their
+ * span.
  */
 export async function askOverTime(
   call: Pick<Call, 'settings' | 'context' | 'reporter'>,
@@ -101,7 +100,6 @@ async function windowToDivide(
   return windowOf(source, times.bounds, context.clock);
 }
 
-/** Prints a row for each bucket. */
 export async function printOverTime(
   { all, buckets, window }: NumbersOverTime,
   options: SummaryOptions,

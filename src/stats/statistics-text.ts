@@ -18,17 +18,14 @@ import { offsetText, type TimeZone } from '../time/time-zone.ts';
 import type { BucketSpan } from './buckets.ts';
 import { type Bucket, failureRate, type Stats, type Tally } from './statistics.ts';
 
-/**
- * Prints statistics. `name` is the service's host or the place of stored events; `untold` events are left
- * out.
- */
+/** `name` is the service's host or the path of stored events; `untold` events are left out. */
 export async function printStats(
   stats: Stats,
   { name, untold, ...options }: SummaryOptions & { readonly name: string; readonly untold: number },
   call: SummaryCall,
 ): Promise<void> {
   const { profile } = runFlags(call.flags, call.context.environment);
-  // A person with two services side by side has to see which one this is.
+  // Distinguishes two services used at once.
   const shownProfile = profile && options.from === undefined ? ` (profile ${profile})` : '';
   const place = call.context.stdout.isTerminal ? oneLine(` at ${name}${shownProfile}`) : '';
   const summary: Summary = {
@@ -48,7 +45,6 @@ export async function printStats(
 
 export const UNLISTED = '(not listed)';
 
-/** The statistics as lines: the types worst first, what happened when, and the totals. */
 export function statsLines(stats: Stats, look: SummaryLook, place = '', untold = 0): string[] {
   const { palette, room = Number.POSITIVE_INFINITY } = look;
   const span = spanText(stats);
@@ -63,7 +59,7 @@ export function statsLines(stats: Stats, look: SummaryLook, place = '', untold =
     '',
     ...tableLines(timeTable(stats, look), look),
     '',
-    // At the end, so that it stays visible on a terminal however long the rest is.
+    // Last, so it stays visible on a terminal.
     palette.bold(countsText(stats)),
     ...wrapWords(span + place, room).map(palette.dim),
   ];
@@ -92,7 +88,6 @@ function typesTable(stats: Stats, look?: SummaryLook): Table {
 
 type NamedTally = readonly [name: string, tally: Tally];
 
-/** A row with figures and a bar for each of some parts of the events. */
 export function talliesTable(
   title: string,
   parts: readonly NamedTally[],
@@ -112,7 +107,7 @@ export function talliesTable(
   );
 }
 
-/** A bar for each bucket: of its failures if any bucket has some, else of its events. */
+/** The bars show failures if there are any, otherwise events. */
 export function timeTable(stats: Stats, look?: SummaryLook): Table {
   const { buckets, window } = stats;
   const clock = timeLabels(buckets, window.zone);
@@ -126,16 +121,16 @@ export function timeTable(stats: Stats, look?: SummaryLook): Table {
   );
 }
 
-/** The widest bar of a terminal. */
+/** Maximum width on a terminal. */
 const LONGEST_BAR_COLUMNS = 40;
-/** The widest bar where the output is no terminal. */
+/** Maximum width elsewhere. */
 const PLAIN_BAR_COLUMNS = 30;
 const SHORTEST_BAR_COLUMNS = 4;
 const SHORTEST_NAME_COLUMNS = 12;
-/** So few failures never fill a bar. */
+/** Fewer failures than this never fill a bar. */
 const FEW_FAILURES = 10;
 
-/** Rows with a name, the figures of a tally, and a bar of the last value, which `full` fills. */
+/** `full` is the value of a full bar. */
 function barTable(
   stats: Stats,
   name: ColumnHead,
@@ -171,12 +166,12 @@ function hasRates({ success, failed }: Tally): boolean {
   return success !== null && failed !== null;
 }
 
-/** Buckets that differ by less than this share of the longest have about its length. */
+/** Buckets count as equal if they differ by less than this share of the longest. */
 const MOST_DIFFERENCE = 0.1;
 
 /**
- * `each 1h`, where the window may cut the first and the last bucket; `each about 1d` if some are a little
- * shorter or longer, since buckets begin at round times; nothing if they differ by more.
+ * `each 1h`; `each about 1d` if some differ a little because buckets begin at round times; empty if they
+ * differ by more. The window may cut the first and last bucket.
  */
 function lengthTitle(buckets: readonly Bucket[]): string {
   const whole = (buckets.length > 2 ? buckets.slice(1, -1) : buckets).map(lengthOf);
@@ -187,15 +182,15 @@ function lengthTitle(buckets: readonly Bucket[]): string {
   return `each ${buckets.map(lengthOf).some(isMoved) ? 'about ' : ''}${durationText(length)}`;
 }
 
-/** As much of a time of day as tells buckets of this length (milliseconds) apart. */
+/** Shows only what distinguishes buckets of this length (milliseconds). */
 function clockFormOf(length: number): string {
   if (length < SECOND_MS) return '00:00:00.000';
   return length < MINUTE_MS ? '00:00:00' : '00:00';
 }
 
 /**
- * Labels buckets by their starts on the zone's clock, with only the parts of date and time that distinguish
- * them. The title names the zone. If the clock changes within the window, each label has its offset.
+ * Labels show only the parts of date and time that distinguish buckets. The title names the zone; if the
+ * clock changes in the window, each label has its offset.
  */
 export function timeLabels(
   buckets: readonly BucketSpan[],
@@ -208,7 +203,7 @@ export function timeLabels(
   const offsetOf = ({ from }: BucketSpan) => offsetText(zone.offsetAt(milliseconds(from)));
   const starts = buckets.map(wallOf);
   const [first, last] = [starts[0] as string, starts.at(-1) as string];
-  // The window's start cuts the first.
+  // The window's start may cut the first bucket.
   const length = lengthOf((buckets[1] ?? buckets[0]) as BucketSpan);
   const dates = first.slice(0, 10) !== last.slice(0, 10);
   const years = first.slice(0, 4) !== last.slice(0, 4);
@@ -229,7 +224,6 @@ export function timeLabels(
   return { title: zone.name, label: (bucket) => `${label(bucket)}${offsetOf(bucket)}` };
 }
 
-/** A bucket's label, with a mark if the window cuts the hour, day or week. */
 export function bucketLabel({ label }: ReturnType<typeof timeLabels>, bucket: BucketSpan): string {
   return bucket.isPart ? `${label(bucket)} (part)` : label(bucket);
 }
@@ -240,10 +234,7 @@ function lengthOf({ from, to }: BucketSpan): number {
 
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/**
- * A horizontal bar of `value` where `full` fills `width` columns, without padding. Anything above zero shows:
- * it has at least the thinnest mark. In ASCII a column is `#`.
- */
+/** Without padding. Any value above zero gets at least the thinnest mark. Uses `#` in ASCII. */
 export function bar(value: number, full: number, width: number, unicode: boolean): string {
   if (!(value > 0) || !(full > 0)) return '';
   const length = Math.min(1, value / full) * width;
@@ -254,12 +245,12 @@ export function bar(value: number, full: number, width: number, unicode: boolean
 
 const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
 
-/** The end of a scale of rates (0 to 1) on which the highest fills much of the bar. */
+/** Rounds up to a scale on which the highest rate (0 to 1) fills much of the bar. */
 export function rateScale(highest: number): number {
   return STEPS.find((step) => highest <= step) ?? 1;
 }
 
-/** The statistics as a value for JSON. A number that was not requested is null. */
+/** A number that was not requested is null. */
 function statsJson({ window, types, buckets, ...whole }: Stats) {
   return {
     after: utcText(window.after),
@@ -280,7 +271,7 @@ function tallyJson(tally: Tally) {
   return { total, success, failed, failureRate: failureRate(tally) };
 }
 
-/** Fractions of seconds stay out of tables: JSON and CSV have them. */
+/** Only JSON and CSV show fractions. */
 export function toSeconds(instant: Instant | undefined): string {
   return instant?.text.replace(/\.\d+/, '') ?? NONE;
 }

@@ -5,14 +5,14 @@ import { provenRate } from '../statistics/proven-rate.ts';
 import type { Instant } from '../time/instant.ts';
 import { type BucketSpan, bucketOf, type Division, divideTime } from './buckets.ts';
 
-/** Numbers of events. If only one status was requested, the other is null. */
+/** If only one status was requested, the other is null. */
 export interface Tally {
   readonly total: number;
   readonly success: number | null;
   readonly failed: number | null;
 }
 export interface TypeTally extends Tally {
-  /** Null for all types together that the service does not list. */
+  /** Null for all unlisted types together. */
   readonly eventType: string | null;
 }
 export interface Bucket extends Tally, BucketSpan {}
@@ -20,14 +20,14 @@ export interface Stats extends Tally {
   readonly window: StatsWindow;
   readonly types: readonly TypeTally[];
   readonly buckets: readonly Bucket[];
-  /** True if the result changed during the count: some differences were negative, and are shown as zero. */
+  /** True if events changed during the count, so negative differences are shown as zero. */
   readonly moved: boolean;
 }
 
 /**
- * Counts events by type, status and time, without reading them. A bucket is the difference of two counts from
- * the window's start: whatever the service does at a boundary, an event is in exactly one bucket and all
- * buckets add up to the total. `types` is null where the window's queries name the types themselves.
+ * Counts by type, status and time without reading events. A bucket is the difference of two counts from the
+ * window's start, so each event is in exactly one bucket whatever the service does at boundaries. `types` is
+ * null if the window's queries name the types.
  */
 export async function gatherStats(
   window: StatsWindow,
@@ -67,7 +67,6 @@ export async function gatherStats(
 
 type TypeCell = readonly [eventType: string | null, counts: Cell];
 
-/** The statistics of the counts for the whole window, for each type, and for each span. */
 function statsOfCells(
   window: StatsWindow,
   whole: Cell,
@@ -96,7 +95,7 @@ interface Cell {
 }
 const NONE: Cell = { all: 0, failed: 0 };
 
-/** All counts at once, each query counted once. A cell is the sum of its queries. */
+/** Counts each distinct query once; a cell is the sum of its queries. */
 async function countCells(
   cells: readonly (readonly Query[])[],
   status: StatsWindow['status'],
@@ -113,18 +112,17 @@ async function countCells(
   );
 }
 
-/** The share of events that failed; null if there are none, or if only one status was requested. */
+/** Null without events, or if only one status was requested. */
 export function failureRate({ total, success, failed }: Tally): number | null {
   return total === 0 || success === null || failed === null ? null : failed / total;
 }
 
-/** The least rate of failure that a tally proves; undefined where it has no rate. */
 function leastRate(tally: Tally): number | undefined {
   const { total, failed } = tally;
   return failureRate(tally) === null || failed === null ? undefined : provenRate(failed, total);
 }
 
-/** Worst first: by the rate that is proven, then by number of failures, of events, by name. */
+/** Worst first: by proven rate, failures, events and name. */
 export function byFailure(a: TypeTally, b: TypeTally): number {
   return (
     (leastRate(b) ?? -1) - (leastRate(a) ?? -1) ||
@@ -134,7 +132,7 @@ export function byFailure(a: TypeTally, b: TypeTally): number {
   );
 }
 
-/** The statistics of events that are in a table, for filters that the service cannot count by. */
+/** For filters that the service cannot count by. */
 export function statsOfTable(
   table: OutcomeTable,
   window: StatsWindow,

@@ -16,7 +16,7 @@ interface Flags extends EventFlags {
 }
 
 const FORMATS = ['table', 'json', 'csv', 'markdown'] as const;
-/** Groups are many things, of which each can have a line. */
+/** Each group can be a line. */
 const GROUP_FORMATS = [...FORMATS, 'ndjson'] as const;
 
 export const commonFlags =
@@ -87,7 +87,6 @@ export async function run(call: Call<Flags>): Promise<void> {
   await printGroups(asked, { ...options, limit }, call);
 }
 
-/** Throws `UsageError` for flags that need another, or contradict each other. */
 function checkFlags({ by, percentiles, limit, buckets, ndjson, output }: Flags): void {
   if (limit !== undefined && !by) throw new UsageError('--limit needs --by: the fields to group by');
   const asksNdjson = ndjson || output?.toLowerCase() === 'ndjson';

@@ -15,7 +15,7 @@ import {
 import type { Division } from './buckets.ts';
 import { gatherStats, type Stats, statsOfTable } from './statistics.ts';
 
-/** The statistics of the events that the filters choose: the service counts, unless it cannot filter so. */
+/** The service counts if it can apply the filters; otherwise the events are read. */
 export async function askStats(
   call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { buckets, ...options }: SourceOptions & { readonly buckets: Division | undefined },
@@ -32,7 +32,6 @@ export async function askStats(
   });
 }
 
-/** The statistics that the service counts. */
 async function countedStats(
   { reporter }: Pick<Call, 'reporter'>,
   { filters, typesOnOffer = [] }: EventSource,
@@ -48,7 +47,7 @@ async function countedStats(
 ) {
   const types = filters.eventTypes.length > 0 ? null : typesOnOffer;
   const { queries, after, before, status } = window;
-  // Asked first, so that events that come meanwhile do not count as left out.
+  // Count all first, so events that arrive meanwhile do not seem left out.
   const all = status ? [] : await count(queries.map((query) => ({ ...query, after, before })));
   const stats = await gatherStats(window, types, buckets, count);
   if (status) return { stats, untold: 0 };
@@ -57,7 +56,6 @@ async function countedStats(
   return { stats, untold };
 }
 
-/** The statistics of events that are read, since nobody counts them by these filters. */
 async function readStats(
   { context }: Pick<Call, 'context'>,
   source: EventSource,
@@ -71,16 +69,12 @@ async function readStats(
 }
 
 export interface GroupOptions extends SourceOptions {
-  /** The fields to group by; none for all events together. */
+  /** None for all events together. */
   readonly by: readonly FieldPath[];
-  /** A field with numbers whose percentiles are asked for. */
   readonly percentiles: FieldPath | undefined;
 }
 
-/**
- * The events that the filters choose, grouped by some fields. Stored events have a window only if the filters
- * give one.
- */
+/** Stored events have a window only if the filters give one. */
 export async function askGroups(
   call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { by, percentiles, ...options }: GroupOptions,
@@ -95,7 +89,7 @@ export async function askGroups(
   });
 }
 
-/** The events with their outcomes. A filter by one status tells them without another read. */
+/** A filter by one status reveals outcomes without another read. */
 export async function* readForGroups(source: EventSource): AsyncGenerator<PageOfOutcomes> {
   const { filters, window } = source;
   const [status, other] = filters.statuses;
