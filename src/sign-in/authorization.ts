@@ -3,26 +3,23 @@ import { type RedirectUri, urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
-/** The values that make a redirect an answer to our request. */
+/** A redirect must match these to be an answer to our request. */
 export interface ExpectedRedirect {
-  /** 256 random bits; comes back with the redirect (RFC 6749 section 10.12). */
+  /** 256 random bits, repeated in the redirect (RFC 6749 section 10.12). */
   readonly state: string;
-  /** The expected `iss` (RFC 9207); `none` turns the check off. */
+  /** The expected `iss` (RFC 9207); `none` disables the check. */
   readonly issuer: string;
   /**
-   * The auth URL as it was typed, if the issuer defaults to it: a trailing slash may be part of the
-   * provider's name.
+   * The auth URL as typed, if the issuer defaults to it: a trailing slash may be part of the provider's name.
    */
   readonly issuerAsTyped?: string | undefined;
   readonly clientId: string;
 }
 
-/** An authorization request, with what proves that an answer belongs to it. */
 export interface AuthorizationRequest extends ExpectedRedirect {
-  /** The URL that the browser opens. */
   readonly url: URL;
   readonly redirectUri: RedirectUri;
-  /** Secret: shown only to the token endpoint (RFC 7636). */
+  /** Secret: sent only to the token endpoint (RFC 7636). */
   readonly codeVerifier: string;
 }
 
@@ -37,7 +34,7 @@ export async function createAuthorizationRequest(
   const url = new URL(`${urlText(settings.authUrl)}/connect/authorize`);
   const parameters = new URLSearchParams({
     client_id: settings.clientId,
-    // Not part of RFC 6749, but this provider requires it.
+    // Not part of RFC 6749, but required by this provider.
     grant_type: 'authorization_code',
     response_type: 'code',
     redirect_uri: redirectUri.text,
@@ -46,14 +43,14 @@ export async function createAuthorizationRequest(
     code_challenge: await oauth.calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',
   });
-  // `%20` means a space to every decoder; `+` only to form decoders.
+  // Every decoder reads `%20` as a space; `+` only form decoders.
   url.search = parameters.toString().replaceAll('+', '%20');
   return { url, redirectUri, state, codeVerifier, ...expectedOf(settings) };
 }
 
 /**
- * The issuer and client that a redirect must name; the issuer is the identity provider's own address by
- * default (RFC 9207).
+ * Returns the issuer and client that a redirect must name; the issuer defaults to the identity provider's
+ * address (RFC 9207).
  */
 export function expectedOf({
   issuer,
@@ -66,21 +63,18 @@ export function expectedOf({
 }
 
 export type AuthorizationResponse =
-  /** A valid answer. The library checked its parameters, which its token request requires. */
+  /** A valid answer, with the parameters as checked by the library, whose token request requires them. */
   | { readonly kind: 'code'; readonly parameters: URLSearchParams }
-  /** The provider refused to issue a code. */
   | { readonly kind: 'refused'; readonly error: string; readonly description: string | undefined }
   /** Our `state`, but another issuer, or none: a mix-up (RFC 9207 section 2.4) or a wrong setting. */
   | { readonly kind: 'foreign'; readonly issuer: string | undefined; readonly parameters: URLSearchParams }
-  /** A request that anyone could have sent. */
   | { readonly kind: 'stray'; readonly reason: string };
 
-/** A response with our `state`: it ends the wait. */
 export type AuthorizationAnswer = Exclude<AuthorizationResponse, { kind: 'stray' }>;
 
 /**
- * Checks `state`, then `iss`, then `error`, then `code`, so that nothing a stranger sends counts as an answer
- * (RFC 6749 section 4.1.2, RFC 9207 section 2.4, RFC 9700 section 4.4).
+ * Checks `state`, then `iss`, then `error`, then `code`, so that a stranger's request never counts as an
+ * answer (RFC 6749 section 4.1.2, RFC 9207 section 2.4, RFC 9700 section 4.4).
  */
 export async function checkResponse(
   parameters: URLSearchParams,
@@ -96,7 +90,7 @@ export async function checkResponse(
     return { kind: 'stray', reason: 'its state does not match this sign-in (an old tab?)' };
   const issuer = parameters.get('iss') ?? undefined;
   const error = parameters.get('error');
-  // An error without an issuer gives away nothing, and its words are what a person needs.
+  // An error without an issuer reveals nothing, and people need its text.
   const isChecked = expected.issuer !== 'none' && (error === null || issuer !== undefined);
   // RFC 9207 section 2.4: compared as strings, without normalizing them.
   if (isChecked && (issuer === undefined || ![expected.issuer, expected.issuerAsTyped].includes(issuer)))
@@ -110,15 +104,15 @@ export async function checkResponse(
   try {
     return { kind: 'code', parameters: validateAuthResponse(server, client, parameters, expected.state) };
   } catch {
-    // A JARM, implicit or hybrid response: none of them was asked for.
+    // A JARM, implicit or hybrid response, which was not requested.
     return { kind: 'stray', reason: 'it is not the answer to a code request' };
   }
 }
 
-/** The longest error of an answer that is shown, with its description. */
+/** Characters shown of an answer's error with its description. */
 const ERROR_CHARACTERS = 300;
 
-/** The error in an answer that anyone may have sent, for a message; undefined if it has none. */
+/** Returns the error of an answer that anyone may have sent, safe to print; undefined if it has none. */
 export function errorIn(parameters: URLSearchParams): string | undefined {
   const error = parameters.get('error');
   if (!error) return undefined;
@@ -126,7 +120,7 @@ export function errorIn(parameters: URLSearchParams): string | undefined {
   return terminalSafeLine(`${error}${description ? ` (${description})` : ''}`.slice(0, ERROR_CHARACTERS));
 }
 
-/** The issuer that a redirect named, for a message: one line, its control characters escaped. */
+/** Returns the redirect's issuer on one line, with control characters escaped. */
 export function issuerText(issuer: string | undefined): string {
   return issuer === undefined ? 'no issuer' : `the issuer ${terminalSafeLine(issuer.slice(0, 300))}`;
 }

@@ -8,21 +8,19 @@ import { urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { ClientKey } from './client-key.ts';
 
-/** What a client proves to the provider with that it is itself (RFC 6749 section 2.3). */
+/** The client's credential for authenticating to the provider (RFC 6749 section 2.3). */
 export type ClientProof =
-  /** A secret that both know, sent in the body as the service description has it. */
+  /** A shared secret, sent in the body as in the service description. */
   | { readonly method: 'secret'; readonly secret: string }
   /**
-   * A private key, which signs an assertion for each request (RFC 7523 section 2.2). `audience`: the issuer
-   * it is for.
+   * A private key, which signs an assertion for each request (RFC 7523 section 2.2). `audience`: the issuer.
    */
   | { readonly method: 'key'; readonly key: ClientKey; readonly audience: string }
   /**
-   * A token that the platform gives this workload, as the assertion (RFC 7523 section 2.2); read anew for
+   * A token that the platform gives this workload, used as the assertion (RFC 7523 section 2.2) and read for
    * each request.
    */
   | { readonly method: 'assertion'; readonly read: () => Promise<string> }
-  /** Nothing: a public client (RFC 6749 section 2.1). */
   | { readonly method: 'none' };
 
 export type ProofMethod = ClientProof['method'];
@@ -34,8 +32,8 @@ const VARIABLES = [
 ] as const satisfies readonly (readonly [ProofMethod, SecretVariable])[];
 
 /**
- * Returns the method that the environment gives, if any. Reads and runs nothing. Throws `UsageError` if it
- * gives two.
+ * Returns the method set in the environment, if any. Reads and runs nothing. Throws `UsageError` if there are
+ * two.
  */
 export function givenMethod(environment: Environment): Exclude<ProofMethod, 'none'> | undefined {
   const given = VARIABLES.filter(([, variable]) => isSecretGiven(variable, environment));
@@ -44,8 +42,8 @@ export function givenMethod(environment: Environment): Exclude<ProofMethod, 'non
 }
 
 /**
- * Returns the method that the flags of `login` and the environment give, if any. Throws `UsageError` if they
- * give two.
+ * Returns the method set by the flags of `login` or the environment, if any. Throws `UsageError` if there are
+ * two.
  */
 export function wantedMethod(
   { publicClient, clientSecretStdin }: { readonly publicClient?: true; readonly clientSecretStdin?: boolean },
@@ -56,7 +54,7 @@ export function wantedMethod(
   if (publicClient && given) throw twoProofs(['--public-client', ...variables]);
   if (publicClient) return 'none';
   if (!clientSecretStdin) return given;
-  // The flag is for this run, and wins over the variable of the same secret.
+  // The flag applies to this run, and overrides the variable of the same secret.
   if (given && given !== 'secret') throw twoProofs(['--client-secret-stdin', ...variables]);
   return 'secret';
 }
@@ -69,18 +67,12 @@ function twoProofs(names: readonly string[]): UsageError {
 
 type ProvingSettings = Pick<Settings<'authUrl'>, 'authUrl' | 'issuer'>;
 
-/**
- * Returns the name of the provider that assertions are made for: the configured issuer, never what metadata
- * says.
- */
+/** Returns the audience of assertions: the configured issuer, never one from metadata. */
 export function audienceOf({ authUrl, issuer }: ProvingSettings): string {
   return issuer === undefined || issuer === 'none' ? urlText(authUrl) : issuer;
 }
 
-/**
- * Returns the proof of the given method, from the environment. Throws `UsageError` if there is none, or none
- * that can be used.
- */
+/** Returns the credential from the environment. Throws `UsageError` if it is missing or unusable. */
 export async function givenProof(
   method: Exclude<ProofMethod, 'none'>,
   audience: string,
@@ -100,16 +92,15 @@ export async function givenProof(
   return { method, key: await importClientKey(text, id), audience };
 }
 
-/** Returns how the client of a stored sign-in proves itself. */
+/** Returns how the client of a stored sign-in authenticates. */
 export function storedMethod(stored: Secrets | undefined, environment: Environment): ProofMethod {
   if (stored?.client === 'none') return 'none';
   return givenMethod(environment) ?? stored?.client ?? 'secret';
 }
 
 /**
- * Returns what the client of a stored sign-in proves itself with. The environment comes first, as for every
- * setting; but a public client stays one, and an assertion is for the issuer of the sign-in. Throws as
- * `givenProof` does.
+ * Returns the credential for a stored sign-in. The environment takes precedence, as for every setting; but a
+ * public client stays one, and an assertion is for the issuer of the sign-in. Throws as `givenProof` does.
  */
 export async function storedProof(
   stored: Secrets | undefined,
@@ -133,8 +124,8 @@ function missingProof(what: string, variable: string): UsageError {
 }
 
 /**
- * Returns the workload's token of this moment. Throws `UsageError` if it is not a JSON Web Token, and
- * `NotSignedInError` if it has ended, since the provider would refuse it.
+ * Returns the workload's current token. Throws `UsageError` if it is not a JSON Web Token, and
+ * `NotSignedInError` if it has expired, since the provider would refuse it.
  */
 async function readAssertion(context: Context): Promise<string> {
   const assertion = await givenSecret('HOOKTRAIL_CLIENT_ASSERTION', context);
@@ -153,8 +144,7 @@ async function readAssertion(context: Context): Promise<string> {
 }
 
 /**
- * Returns when a token ends, in milliseconds since the epoch (RFC 7519 section 4.1.4); undefined if it does
- * not say.
+ * Returns a token's expiry in milliseconds since the epoch (RFC 7519 section 4.1.4); undefined if unknown.
  */
 function endOf(token: string): number | undefined {
   try {
@@ -170,15 +160,14 @@ function endOf(token: string): number | undefined {
 /** RFC 7523 section 2.2. */
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
-/** The lifetime of an assertion that is signed here. */
+/** Lifetime of an assertion signed here. */
 const ASSERTION_SECONDS = 60;
 
-/** Returns what is stored of a proof: a secret itself, otherwise how to have it again. */
 export function keptProof(proof: ClientProof): Pick<Secrets, 'clientSecret' | 'client'> {
   return proof.method === 'secret' ? { clientSecret: proof.secret } : { client: proof.method };
 }
 
-/** Returns the library's form of a proof. `now` is in milliseconds since the epoch. */
+/** Converts a credential for the library. `now`: milliseconds since the epoch. */
 export function libraryProof(proof: ClientProof, oauth: typeof OAuth, now: number): OAuth.ClientAuth {
   switch (proof.method) {
     case 'secret':
@@ -199,8 +188,8 @@ export function libraryProof(proof: ClientProof, oauth: typeof OAuth, now: numbe
           payload['aud'] = proof.audience;
           payload['iat'] = issuedAt;
           payload['exp'] = issuedAt + ASSERTION_SECONDS;
-          // A provider whose clock is a second behind would refuse it for `nbf`, which RFC 7523 does not
-          // require.
+          // A provider whose clock is a second behind would refuse the assertion for `nbf`, which RFC 7523
+          // does not require.
           delete payload['nbf'];
         },
       });
@@ -208,7 +197,6 @@ export function libraryProof(proof: ClientProof, oauth: typeof OAuth, now: numbe
   }
 }
 
-/** What people see of a method. */
 export const methodWords: { readonly [Method in ProofMethod]: string } = {
   secret: 'by its secret',
   key: 'by its private key',
@@ -216,7 +204,7 @@ export const methodWords: { readonly [Method in ProofMethod]: string } = {
   none: 'a public client, without a secret',
 };
 
-/** The next step if a client is refused that has no secret. */
+/** Next steps after a refusal of a client without a secret. */
 const REFUSED: { readonly [Method in Exclude<ProofMethod, 'secret'>]: Advice } = {
   key: 'check --client-id, that the provider has the public half of the key in HOOKTRAIL_CLIENT_KEY_FILE, its id (HOOKTRAIL_CLIENT_KEY_ID), and the name of the provider (--issuer), which is the audience',
   assertion:
@@ -224,7 +212,7 @@ const REFUSED: { readonly [Method in Exclude<ProofMethod, 'secret'>]: Advice } =
   none: advise`check --client-id, and that the provider has it as a public client; one with a secret signs in with ${hooktrail('login --client-secret-stdin')}`,
 };
 
-/** Returns the next step after a refusal of the client. `secret`: the one if it is its secret. */
+/** `secret`: the next step for a client with a secret. */
 export function refusedStep(method: ProofMethod, secret: Advice): Advice {
   return method === 'secret' ? secret : REFUSED[method];
 }

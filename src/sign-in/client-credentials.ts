@@ -22,9 +22,8 @@ export const STORED_CLIENT: ProviderAdvice = {
 };
 
 /**
- * Returns the scopes that the client asks for: those that somebody set, by flag, variable or profile, without
- * `offline_access`. That one asks for a refresh token, which this grant has not, and some providers refuse it
- * here.
+ * Returns the scopes set by flag, variable or profile, without `offline_access`, which requests a refresh
+ * token. This grant has none, and some providers refuse that scope here.
  */
 export function clientScopes({ scope, given }: Pick<Provider['settings'], 'scope' | 'given'>): string[] {
   if (given.scope?.source === 'the default') return [];
@@ -35,9 +34,9 @@ const TRIES = 2;
 const PAUSE_MS = 1_000;
 
 /**
- * Asks for an access token for the client itself (RFC 6749 section 4.4). No `scope` is sent unless one was
- * set: the service takes none, and grants what the client may have. Nothing is spent, so that a request is
- * sent again when its answer was lost or said to come back later. Throws as `exchangeCode` does.
+ * Requests an access token for the client itself (RFC 6749 section 4.4). No `scope` is sent unless one was
+ * set: the service grants what the client may have. Nothing is spent, so the request is repeated after a lost
+ * answer or a temporary failure. Throws as `exchangeCode` does.
  */
 export async function requestAsClient(provider: Provider, proof: ClientProof): Promise<AccessToken> {
   const scope = clientScopes(provider.settings).join(' ');

@@ -9,10 +9,9 @@ import {
 } from 'node:crypto';
 import { UsageError } from '../errors.ts';
 
-/** A client's private key, ready to sign. */
 export interface ClientKey {
   readonly key: webcrypto.CryptoKey;
-  /** What the provider knows its public half by (`kid`, RFC 7517 section 4.5). */
+  /** The provider's id of the public key (`kid`, RFC 7517 section 4.5). */
   readonly id: string | undefined;
 }
 
@@ -24,9 +23,8 @@ const RS256 = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
 const SHORTEST_RSA_BITS = 2048;
 
 /**
- * Reads a private key: PEM (PKCS #8, PKCS #1 or SEC 1) or a JWK (RFC 7517). `id` wins over the JWK's own
- * `kid`. Throws `UsageError`, which holds nothing of the text, if it is no private key or none that can be
- * used.
+ * Parses a private key: PEM (PKCS #8, PKCS #1 or SEC 1) or a JWK (RFC 7517). `id` overrides the JWK's own
+ * `kid`. Throws `UsageError`, which quotes nothing of the text, if it is not a usable private key.
  */
 export async function importClientKey(text: string, id: string | undefined): Promise<ClientKey> {
   const isJson = text.trimStart().startsWith('{');
@@ -48,7 +46,7 @@ function unusable(why: string): UsageError {
   return new UsageError(`HOOKTRAIL_CLIENT_KEY: the key cannot be used: ${why}`, { next: NEXT });
 }
 
-/** A short word of the file for a message; nothing else of it may be shown. */
+/** Nothing else of the file may be shown in a message. */
 function shownWord(value: unknown): string {
   return typeof value === 'string' && /^[\w-]{1,20}$/.test(value) ? value : 'another algorithm';
 }
@@ -60,7 +58,7 @@ function readJwk(text: string): Jwk {
   try {
     jwk = JSON.parse(text);
   } catch {
-    // The message of the parser would show a piece of the text.
+    // The parser's message would quote a piece of the text.
     throw unusable('it is not valid JSON');
   }
   if (Array.isArray(jwk['keys'])) throw unusable('it is a set of keys, and one of them is needed');
@@ -78,7 +76,7 @@ function keyOfJwk(jwk: Jwk): KeyObject {
   }
 }
 
-/** Returns whether a JWK's public part verifies what its private part signs. */
+/** True if a JWK's public part verifies signatures by its private part. */
 function isOwnPair(key: KeyObject, { kty, crv, x, y, n, e }: Jwk): boolean {
   const text = Buffer.from('any text');
   try {

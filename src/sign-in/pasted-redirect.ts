@@ -14,11 +14,11 @@ type PasteContext = PromptContext & { readonly clock: Clock };
 const QUESTION = 'Paste the URL that the browser ended up at';
 const BESIDE = "If the browser's last page does not load, paste its address here";
 
-/** Milliseconds to wait for the rest of an address that was cut into lines, which come together. */
+/** Milliseconds to wait for the rest of an address that was split into lines, which are pasted together. */
 const REST_MS = 500;
 
 /**
- * Reads lines of standard input until they hold the redirected URL, and asks for it on a terminal. A forged,
+ * Reads lines of standard input until they contain the redirected URL; prompts on a terminal. A forged,
  * foreign or mistyped URL does not end the wait. Throws `NotSignedInError` when the input ends first.
  */
 export async function receivePasted(
@@ -40,7 +40,7 @@ export async function receivePasted(
   });
 }
 
-/** The lines of each address that comes, which may have been cut. */
+/** Groups the lines of each address, which may have been split. */
 async function* pastedAddresses(
   lines: Lines,
   request: AuthorizationRequest,
@@ -50,7 +50,7 @@ async function* pastedAddresses(
   while (line !== undefined) {
     const address = [line];
     let next = lines.next();
-    // A wait that is left behind may end with the input.
+    // The input may end while nobody awaits the next line.
     next.catch(() => undefined);
     for (;;) {
       const rest = await Promise.race([next, clock.sleep(REST_MS, signal)]);
@@ -65,8 +65,8 @@ async function* pastedAddresses(
 }
 
 /**
- * Returns the first answer: the browser's at the listener, or one pasted on the terminal because the browser
- * could not reach the listener. Both pass the same checks.
+ * Returns the first answer: the browser's redirect, or one pasted on the terminal because the browser could
+ * not reach the listener. Both are checked alike.
  */
 export async function pastedBeside(
   answer: Promise<AuthorizationAnswer>,
@@ -77,7 +77,8 @@ export async function pastedBeside(
   const over = new AbortController();
   const signal = AbortSignal.any([over.signal, context.signal]);
   const pasted = promptRedirect(BESIDE, request, { ...context, signal }).catch((error) => {
-    // Terminals without a person, of `script` or a container, end at once: the browser may still come.
+    // Terminals without a person, such as those of `script` or a container, end at once: the browser may
+    // still come.
     if (!(error instanceof NoAnswerError)) throw error;
     reporter.notice('addresses can no longer be pasted; login waits for the browser (Ctrl-C ends it)');
     return answer;
@@ -107,15 +108,15 @@ async function promptRedirect(
   return answer as unknown as AuthorizationAnswer;
 }
 
-/** True for a line that is, or begins, an address of its own. */
+/** True if an address starts on this line. */
 function beginsAddress(line: string, { redirectUri }: AuthorizationRequest): boolean {
   const bare = line.trim().replace(/^["'<]/, '');
   return /^https?:\/\//i.test(bare) || bare.startsWith(`${redirectUri.url.host}/`);
 }
 
 /**
- * Returns the answer in pasted lines, or what is wrong with them. The address holds the code and is never
- * shown. It may have been cut into lines, and other text may have been pasted around it.
+ * Returns the answer in pasted lines, or the problem. The address holds the code and is never shown. It may
+ * be split into lines, with other text around it.
  */
 async function readPaste(
   lines: readonly string[],
@@ -138,7 +139,7 @@ async function readAddress(
   request: AuthorizationRequest,
 ): Promise<AuthorizationAnswer | string> {
   const { origin, pathname, protocol, host } = request.redirectUri.url;
-  // `&amp;`: copied from the source of a page.
+  // `&amp;` occurs in addresses copied from a page's source.
   const pasted = text.replace(/^(["'<])(.*)["'>]$/, '$2').replaceAll('&amp;', '&');
   // Address bars hide the scheme.
   const bare = pasted.startsWith(`${host}/`) ? `${protocol}//${pasted}` : pasted;

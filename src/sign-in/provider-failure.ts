@@ -10,7 +10,6 @@ import { redactSecrets, secretsInHeaders } from '../http/redaction.ts';
 import { describeBody } from '../http/service.ts';
 import { type HttpResponse, TransportError } from '../http/transport.ts';
 
-/** The next steps after a failure that may pass. */
 export interface ProviderAdvice {
   /** If there was no answer; follows "check the network, then". */
   readonly again: string;
@@ -18,7 +17,7 @@ export interface ProviderAdvice {
   readonly refused: Advice;
   /** If the client may not use this grant. */
   readonly notAllowed?: Advice;
-  /** If the request is refused, and no code says why. */
+  /** If the request is refused without an error code. */
   readonly badRequest?: Advice;
   /** Instead of `again`, if the request may have been carried out. */
   readonly unknown?: string;
@@ -37,10 +36,10 @@ export const STORED: ProviderAdvice = {
   unknown: 'run the command again to find out whether the sign-in is kept',
 };
 
-/** The next step if what answers is probably no identity provider. */
+/** The next step if the peer is probably not an identity provider. */
 export const CHECK_ADDRESS = 'check --auth-url (HOOKTRAIL_AUTH_URL)';
 
-/** The provider refused; holds the error code and description of RFC 6749 section 5.2 if it gave them. */
+/** The provider refused; has the error code and description of RFC 6749 section 5.2, if given. */
 export class RefusedGrantError extends NotSignedInError {
   readonly error: string | undefined;
   readonly description: string | undefined;
@@ -52,13 +51,13 @@ export class RefusedGrantError extends NotSignedInError {
   }
 }
 
-/** Other error codes that mean a refusal of this client, this secret or this user. */
+/** Error codes, other than `invalid_grant`, for a refusal of this client, secret or user. */
 const REFUSALS = ['invalid_client', 'unauthorized_client', 'unsupported_grant_type', 'access_denied'];
 
-/** Error codes that mean a refusal of the grant, not of the client. */
+/** Error codes for a refusal of the grant, not of the client. */
 const NOT_ALLOWED = ['unauthorized_client', 'unsupported_grant_type'];
 
-/** Other error codes that mean a refusal, whatever the status: RFC 6749 section 5.2, RFC 8628 section 3.5. */
+/** Further error codes for a refusal with any status: RFC 6749 section 5.2, RFC 8628 section 3.5. */
 const OTHER_CODES = [
   'invalid_request',
   'invalid_scope',
@@ -67,10 +66,10 @@ const OTHER_CODES = [
   'expired_token',
 ];
 
-/** Error codes of a provider that fails for a while (RFC 6749 section 4.1.2.1). */
+/** Error codes for a temporary failure (RFC 6749 section 4.1.2.1). */
 const PASSING_CODES = ['server_error', 'temporarily_unavailable'];
 
-/** Names that some providers give to `invalid_grant`. */
+/** Some providers' names for `invalid_grant`. */
 const ENDED_GRANT = [
   'bad_refresh_token',
   'bad_verification_code',
@@ -79,7 +78,7 @@ const ENDED_GRANT = [
   'token_revoked',
 ];
 
-/** The parameters of a request that an answer may repeat, and that must not be shown. */
+/** Request parameters that must not be shown if an answer repeats them. */
 const SECRET_PARAMETERS = [
   'client_secret',
   'client_assertion',
@@ -90,20 +89,15 @@ const SECRET_PARAMETERS = [
   'token',
 ];
 
-/** An answer that grants nothing. */
 export interface Refusal {
   readonly answer: HttpResponse;
-  /** Its error code (RFC 6749 section 5.2), if it has one. */
+  /** The error code (RFC 6749 section 5.2), if any. */
   readonly code: string | undefined;
   readonly description: string | undefined;
-  /** True if its status is one after which the same request may be answered otherwise. */
+  /** True for a status after which the same request may succeed later. */
   readonly hasPassingStatus: boolean;
 }
 
-/**
- * The error for a refusal. `what` was asked for with the parameters of `form`, whose secrets are redacted
- * where the answer repeats them.
- */
 export function refusalOf(
   { answer, code, description, hasPassingStatus }: Refusal,
   what: string,
@@ -134,7 +128,7 @@ export function refusalOf(
 
 /**
  * True if an answer refuses the request itself. The service description shows no error answers, so 400 and
- * 403 count as a refusal whatever the body. Some providers answer 200 with an error, or 428 while a device
+ * 403 count as a refusal with any body. Some providers answer 200 with an error, or 428 while a device
  * sign-in waits.
  */
 function isRefused(status: number, error = ''): boolean {
@@ -155,25 +149,22 @@ function redirected(what: string, status: number): ServiceError {
   });
 }
 
-/** The next step after a failure that may pass. */
 function stepAfterFailure(status: number, { again, unknown }: ProviderAdvice): string {
   const mayBeDone = status >= 500 && status !== 503;
   return (mayBeDone && unknown) || again;
 }
 
-/** The next step after a refusal of the sign-in or of the client. */
 function stepAfter(error: string | undefined, { notAllowed, refused }: ProviderAdvice): Advice {
   if (error === 'invalid_grant') return advise`run ${hooktrail('login')}`;
   return NOT_ALLOWED.includes(error ?? '') ? (notAllowed ?? refused) : refused;
 }
 
-/** The next step after a refusal that does not say what is refused. */
 function stepAfterBadRequest(error: string | undefined, { badRequest }: ProviderAdvice): Advice {
   if (error === 'invalid_scope') return 'use --scope with the scopes issued to the client';
   return badRequest ?? advise`check the client settings, and run ${hooktrail('login')}`;
 }
 
-/** True if the same request may be answered otherwise later. */
+/** True if the same request may succeed later. */
 export function mayPass(error: unknown): boolean {
   if (error instanceof ServiceError) return error.retryable === true;
   return error instanceof UnreachableError && error.cause instanceof TransportError && error.cause.passing;

@@ -3,8 +3,8 @@ import { expectedOf } from './authorization.ts';
 import { isPassingStatus, type JsonObject, type Provider, parseObject, send } from './token-endpoint.ts';
 
 /**
- * Returns an endpoint that the provider's metadata names. One on another origin than the provider's counts as
- * not offered, since the client secret must not be sent elsewhere. Throws as `findInMetadata` does.
+ * Returns an endpoint from the provider's metadata. One on a different origin counts as not offered, since
+ * the client secret must not be sent elsewhere. Throws as `findInMetadata` does.
  */
 export async function findEndpoint(
   provider: Provider,
@@ -19,9 +19,8 @@ export async function findEndpoint(
 }
 
 /**
- * Returns where the provider's metadata requires that authorization requests are pushed to (RFC 9126 section
- * 5); undefined if it does not require it, or cannot be read; `none` if it names no endpoint on the
- * provider's own origin.
+ * Returns the endpoint for pushed authorization requests if the metadata requires them (RFC 9126 section 5);
+ * undefined if it does not, or cannot be read; `none` if there is no endpoint on the provider's own origin.
  */
 export async function requiredPushEndpoint(provider: Provider): Promise<string | undefined> {
   const isRequired = await isPromised(provider, 'require_pushed_authorization_requests').catch(() => false);
@@ -29,21 +28,21 @@ export async function requiredPushEndpoint(provider: Provider): Promise<string |
   return (await findEndpoint(provider, 'pushed_authorization_request_endpoint')) ?? 'none';
 }
 
-/** Returns whether the provider promises to name itself on each redirect (RFC 9207 section 3). */
+/** True if the provider promises to name itself in each redirect (RFC 9207 section 3). */
 export async function promisesIssuer(provider: Provider): Promise<boolean> {
   return await isPromised(provider, 'authorization_response_iss_parameter_supported');
 }
 
-/** True if a document of the metadata has `true` for a member. Throws as `findInMetadata` does. */
+/** True if the metadata has `true` for a member. Throws as `findInMetadata` does. */
 async function isPromised(provider: Provider, name: string): Promise<boolean> {
   const promise = await findInMetadata(provider, (document) => document[name] === true || undefined);
   return promise ?? false;
 }
 
 /**
- * Looks for something in the provider's metadata at both well-known places: OpenID Connect Discovery 1.0
- * section 4 and RFC 8414 section 3. A document of another issuer counts as none (RFC 8414 section 3.3).
- * Throws if it was not found and a place did not answer, or failed.
+ * Searches the provider's metadata at both well-known places: OpenID Connect Discovery 1.0 section 4 and RFC
+ * 8414 section 3. A document of another issuer is ignored (RFC 8414 section 3.3). Throws if nothing was found
+ * and a place did not answer, or failed.
  */
 async function findInMetadata<Value>(
   provider: Provider,
@@ -66,7 +65,7 @@ async function findInMetadata<Value>(
   return undefined;
 }
 
-/** Returns an empty document where there is none of this provider. */
+/** Returns an empty document if there is none of this provider. */
 async function readDocument(url: URL, provider: Provider): Promise<JsonObject> {
   const { status, body } = await send(provider, {
     method: 'GET',

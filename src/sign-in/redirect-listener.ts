@@ -9,8 +9,8 @@ import { terminalSafeLine } from '../terminal/terminal-text.ts';
 import { type AuthorizationAnswer, checkResponse, type ExpectedRedirect, errorIn } from './authorization.ts';
 
 /**
- * Opens sockets on loopback for the browser's redirect (RFC 8252 sections 7.3 and 8.3): one on every address
- * that the redirect URI's host stands for. Throws `UsageError` naming `--redirect-uri`.
+ * Opens sockets on loopback for the browser's redirect (RFC 8252 sections 7.3 and 8.3), on every address of
+ * the redirect URI's host. Throws `UsageError` naming `--redirect-uri`.
  */
 export async function listenForRedirect(redirectUri: RedirectUri) {
   const { text, url } = redirectUri;
@@ -42,29 +42,29 @@ export async function listenForRedirect(redirectUri: RedirectUri) {
   };
   const real = new URL(url);
   real.port = String(bound);
-  /** As given, with port 0 replaced by the port that was bound. */
+  /** With port 0 replaced by the port that was bound. */
   const actual = url.port === '0' ? { text: real.href, url: real } : redirectUri;
   return { redirectUri: actual, servers, close };
 }
 
-/** Milliseconds that a browser waits for the outcome; then the page points to the terminal. */
+/** Milliseconds that a browser waits for the outcome before the page points to the terminal. */
 const PATIENCE_MS = 10_000;
 /** Milliseconds that a browser may take to fetch the page. */
 const FAREWELL_MS = 2_000;
 
-/** A request that was not taken as the redirect. */
+/** A request that was not accepted as the redirect. */
 export interface RefusedRequest {
   /** For people: `a GET of 127.0.0.1:8976/callback with the error access_denied`. */
   readonly came: string;
-  /** One of a few. */
+  /** One of a few texts. */
   readonly reason: string;
-  /** False for what browsers ask for by themselves, such as an icon. */
+  /** False for requests that browsers make by themselves, such as for an icon. */
   readonly isRedirect: boolean;
 }
 
 /**
  * Receives the browser's redirect. Call it once; earlier requests get no answer. `onRefused` gets each
- * request that is refused before the redirect. A repeated answer gets the same page as the first one.
+ * request refused before the redirect. A repeated answer gets the same page as the first one.
  */
 export function receiveRedirect(
   { servers, redirectUri }: Awaited<ReturnType<typeof listenForRedirect>>,
@@ -88,13 +88,13 @@ export function receiveRedirect(
   const shown = new AbortController();
   let outcome: string | undefined;
 
-  /** Sends the outcome when it is there, or says after a while that it is still to come. */
+  /** Sends the outcome once it is known, or after a while a page that it is still to come. */
   const showOutcome = async (response: ServerResponse) => {
     const due = AbortSignal.any([closing(response), concluded.signal]);
     await clock.sleep(PATIENCE_MS, due).catch(() => undefined);
     if (response.destroyed) return;
     respond(response, 200, outcome ?? page('received'));
-    // A response that is queued behind another one may never close.
+    // A response queued after another one may never close.
     await clock.sleep(FAREWELL_MS, closing(response)).catch(() => undefined);
     if (response.writableFinished) shown.abort();
   };
@@ -137,7 +137,7 @@ export function receiveRedirect(
     answer,
     /**
      * Shows the outcome in the browser; for `foreign`, with the issuer received. Resolves when the page is
-     * sent: a browser that reloads it while it waits for the outcome is answered too.
+     * sent, including to a browser that reloads it meanwhile.
      */
     conclude: async (name: PageName, issuer?: string) => {
       outcome = page(name, issuer);
@@ -149,14 +149,14 @@ export function receiveRedirect(
   };
 }
 
-/** Returns a signal that aborts when the response is sent, or its browser has left. */
+/** Aborts when the response is sent, or its browser has left. */
 function closing(response: ServerResponse): AbortSignal {
   const closed = new AbortController();
   response.once('close', () => closed.abort());
   return closed.signal;
 }
 
-/** Sends a page, or without content a line that turns the request away. */
+/** Sends a page or, without content, a line of refusal. */
 function respond(response: ServerResponse, status: 200 | Refusal['status'], content?: string): void {
   const body = Buffer.from(content ?? 'Only the answer to a sign-in is accepted here.\n');
   response.writeHead(status, {
@@ -169,10 +169,9 @@ function respond(response: ServerResponse, status: 200 | Refusal['status'], cont
   response.end(body);
 }
 
-/** Headers in which browsers say that nobody asked for the page yet: the standard one, and older ones. */
+/** Headers that mark a prefetch: the standard one, and older ones. */
 const PREFETCHES = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'];
 
-/** The reason why a request cannot be the redirect, and the status of the response. */
 interface Refusal {
   readonly status: 400 | 404 | 405;
   readonly reason: string;
@@ -201,13 +200,13 @@ function parametersOf({ url = '' }: Pick<IncomingMessage, 'url'>): URLSearchPara
   return new URLSearchParams(url.split('?').slice(1).join('?'));
 }
 
-/** The parameters of answers; a request without one is no redirect of a provider. */
+/** Parameters of answers; a request without any is not a provider's redirect. */
 const ANSWERS = ['code', 'error', 'state'];
 
-/** The longest part of a stranger's request that is shown. */
+/** Characters shown of a stranger's request. */
 const SHOWN_CHARACTERS = 100;
 
-/** Describes a request for people. Codes and states are not shown. */
+/** Describes a request for people, without codes and states. */
 function whatCame(
   { method = '', url = '', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
   parameters: URLSearchParams,
@@ -219,8 +218,7 @@ function whatCame(
 }
 
 /**
- * The page that the browser shows. Nothing of a request is on it, except the issuer of one that carries our
- * `state`.
+ * Shown in the browser. The page contains nothing of a request, except the issuer of one with our `state`.
  */
 export type PageName = 'signedIn' | 'failed' | 'refused' | 'foreign' | 'received';
 
@@ -240,13 +238,12 @@ const texts: {
 
 const signs = { good: 'M7 12.5l3.4 3.4L17 9', bad: 'M8 8l8 8M16 8l-8 8', busy: 'M12 7v5.2l3.2 2' } as const;
 
-/** The page without its contents: `{{name}}` stands for a part. */
 const template = readFileSync(new URL('redirect-page.html', import.meta.url), 'utf8');
 
 const [, style = ''] = /<style>([^<]*)<\/style>/.exec(template) ?? [];
 const styleHash = hash('sha256', style, 'base64');
 
-/** The page is not cached, runs no script, cannot be framed and sends no referrer. */
+/** Prevents caching, scripts, framing and referrers. */
 const pageHeaders: OutgoingHttpHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',

@@ -27,7 +27,7 @@ export interface RefreshParts {
   readonly reporter: Pick<Reporter, 'trace' | 'warning'>;
   /** True if a stored access token need not be refreshed. */
   readonly serves: (access: AccessToken) => boolean;
-  /** True if it has not expired, which is enough if there is no way to get another. */
+  /** True if it has not expired, which suffices if there is no way to get another. */
   readonly lasts: (access: AccessToken) => boolean;
 }
 
@@ -36,8 +36,8 @@ type RefreshLock = Pick<HeldLock, 'holder' | 'conditionOf' | 'isStillHeld'>;
 const LOGIN = advise`run ${hooktrail('login')}`;
 
 /**
- * The first try, one more with the same token after a lost answer, and a third if another process stored a
- * new token.
+ * Attempts: the first, one more with the same token after a lost answer, and a third if another process
+ * stored a new token.
  */
 const TRIES = 3;
 
@@ -55,8 +55,8 @@ export async function refreshSignIn(
     const access = (await vault.read())?.access;
     return access && serves(access) ? access : undefined;
   };
-  // Connections of its own: an interrupt, which ends those of the command, must not cut off the answer that
-  // carries the new refresh token.
+  // Use separate connections: an interrupt ends those of the command, and must not cut off the answer with
+  // the new refresh token.
   return await withProvider(settings, parts, async (provider) => {
     const options = { ...lock.place, patience: LONGEST_REFRESH_MS, meanwhile };
     for (let tries = 1; ; tries++) {
@@ -78,7 +78,7 @@ export async function refreshSignIn(
  * 4. spend: send it while the lock is held, and once more if the answer is lost;
  * 5. store: save the new tokens, without the mark, before doing anything else.
  *
- * It has no abort signal: even a second interrupt waits. Nothing stored is ever deleted.
+ * Takes no abort signal: even a second interrupt waits. Nothing stored is ever deleted.
  */
 export async function refreshUnderLock(
   parts: RefreshParts,
@@ -93,13 +93,13 @@ export async function refreshUnderLock(
   if (stored.access && stored.refreshToken === undefined && lasts(stored.access)) return stored.access;
   const refusal = readRefusal(binding, context, stored);
   const age = context.clock.now() - (refusal?.at ?? Number.NaN);
-  // A refused client may have another secret by now.
+  // A refused client may have a different secret by now.
   if (refusal?.of === 'sign-in' && age >= 0 && age < REFUSAL_MS) throw endedSignIn(refusal.details);
   await vault.probe();
   return await spend(stored, parts, provider, lock);
 }
 
-/** Sends the refresh token, and once more where the answer was lost or a successor has been stored. */
+/** Sends the refresh token, and again if the answer was lost or a successor has been stored. */
 async function spend(
   known: Secrets,
   parts: RefreshParts,
@@ -113,7 +113,7 @@ async function spend(
   for (let attempt = 1; ; attempt++) {
     const refreshToken = spendableToken(stored);
     const proof = await storedProof(stored, provider.settings, context);
-    // A mark that an interrupt left behind would end the sign-in.
+    // A mark left behind by an interrupt would end the sign-in.
     const proceed = context.holdOff?.();
     try {
       if (marked !== refreshToken) await markSpending({ ...stored, refreshToken }, parts, lock);
@@ -136,7 +136,6 @@ async function spend(
   }
 }
 
-/** The refresh token is spent, and its successor could not be stored. */
 class LostSignInError extends NotSignedInError {}
 
 function spendableToken({ refreshToken }: Secrets): string {
@@ -147,31 +146,27 @@ function spendableToken({ refreshToken }: Secrets): string {
   });
 }
 
-/** An attempt to spend a refresh token that did not end in a grant. */
+/** A failed attempt to spend a refresh token. */
 interface FailedSpend {
   readonly error: unknown;
   readonly stored: Secrets;
   readonly refreshToken: string;
-  /** The answer to the attempt before this one was lost. */
+  /** True if the answer to the previous attempt was lost. */
   readonly isAnswerLost: boolean;
   readonly isLast: boolean;
 }
 
-/**
- * What another process has stored meanwhile, or what to try again with. Throws where nothing more can be
- * tried.
- */
 async function afterFailure(failed: FailedSpend, parts: RefreshParts) {
   const { vault, serves, reporter } = parts;
   const { error, stored, refreshToken } = failed;
   if (error instanceof UnusableGrantError && error.refreshToken !== undefined)
     await storeNew({ ...stored, refreshToken: error.refreshToken }, parts);
-  // The request may have been carried out, so that a new refresh token was issued but lost.
+  // The request may have been carried out: a new refresh token may have been issued and lost.
   const isAmbiguous =
     error instanceof Error && error.cause instanceof TransportError && error.cause.ambiguous;
   if (!isAmbiguous && !(error instanceof RefusedGrantError)) throw error;
-  // A process that lost the lock may have stored a successor. Not every provider
-  // refuses a spent token with `invalid_grant` (RFC 6749 section 5.2): some answer 400 without a body.
+  // A process that lost the lock may have stored a successor. Not every provider refuses a spent token with
+  // `invalid_grant` (RFC 6749 section 5.2): some answer 400 without a body.
   const again: Secrets = (await vault.read()) ?? {};
   if (again.access && serves(again.access)) return { access: again.access, stored, isAnswerLost: false };
   const isSuperseded = again.refreshToken !== undefined && again.refreshToken !== refreshToken;
@@ -184,7 +179,7 @@ async function afterFailure(failed: FailedSpend, parts: RefreshParts) {
 }
 
 /**
- * The error that a refused refresh ends with. The refusal is noted, so that the next command need not ask.
+ * Returns the error for a refused refresh, and notes the refusal, which saves the next command the request.
  */
 async function finalError(
   { error, refreshToken, isAnswerLost }: FailedSpend,
@@ -199,10 +194,7 @@ async function finalError(
   return isEnded ? endedSignIn(details, error) : error;
 }
 
-/**
- * Gets another access token as the client itself. Nothing is spent, so that no failure on the way loses
- * anything.
- */
+/** Gets another access token as the client itself. Nothing is spent, so a failure loses nothing. */
 async function renewAsClient(
   stored: Secrets,
   parts: RefreshParts,
@@ -233,7 +225,6 @@ function endedSignIn(details: readonly string[], cause?: unknown): NotSignedInEr
   );
 }
 
-/** Stores a grant before anything else is done with it. */
 async function storeGrant(
   granted: Grant,
   stored: Secrets,
@@ -242,12 +233,12 @@ async function storeGrant(
 ): Promise<AccessToken> {
   const access = { ...granted.access, scope: granted.access.scope ?? stored.access?.scope };
   forgetRefusal(parts.binding, parts.context);
-  // If that cannot be checked, the new grant is stored: it may hold the only valid token.
+  // If in doubt, store the new grant: it may hold the only valid token.
   if (!(await lock.isStillHeld().catch(() => true))) {
     const theirs = await parts.vault.read().catch(() => undefined);
     if (theirs?.refreshToken !== undefined && theirs.refreshToken !== stored.refreshToken) return access;
   }
-  // An answer may leave out the refresh token (RFC 6749 section 6): then the old one stays valid.
+  // An answer may omit the refresh token (RFC 6749 section 6): then the old one stays valid.
   const refreshToken = granted.refreshToken ?? stored.refreshToken;
   const secrets = { ...stored, refreshToken, access };
   if (refreshToken !== stored.refreshToken) {
@@ -277,7 +268,7 @@ async function storeNew(secrets: Secrets, { vault, context, reporter }: RefreshP
       );
   } catch (error) {
     const { message, next } = error as HooktrailError;
-    // The error may have come after the write: when the folder could not be synced.
+    // The error may come after the write, from syncing the folder.
     const found = await vault.read().catch(() => undefined);
     if (found?.refreshToken === secrets.refreshToken)
       return warn(`the new tokens are stored, but a loss of power could still lose them: ${message}`);

@@ -7,11 +7,11 @@ import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 import { bindingHash } from '../secrets/encrypted-file.ts';
 import type { Binding, Secrets } from '../secrets/vault.ts';
 
-/** The refusal to renew a sign-in, in a file of the cache: it holds no secret, and is not missed. */
+/** The refusal to renew a sign-in, in a file of the cache: it holds no secret, and may get lost. */
 export interface NotedRefusal {
-  /** SHA-256 of what `renewedWith` returns: a later sign-in has another one. */
+  /** SHA-256 of the result of `renewedWith`, which differs for a later sign-in. */
   readonly token: string;
-  /** The refused part: the refresh token, or the client that sent it, for its id or its secret. */
+  /** The refused part: the refresh token, or the client for its id or secret. */
   readonly of: 'sign-in' | 'client';
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -19,18 +19,15 @@ export interface NotedRefusal {
   readonly details: readonly string[];
 }
 
-/** For this long, commands that run side by side or in a loop do not send a refused token again. */
+/** Milliseconds for which concurrent or looping commands do not send a refused token again. */
 export const REFUSAL_MS = 60_000;
 
-/**
- * Returns what tells this sign-in's renewals from those of another: its refresh token, or the client's last
- * access token.
- */
+/** Identifies this sign-in's renewals: by its refresh token, or the client's last access token. */
 function renewedWith({ refreshToken, grant, access }: Secrets): string | undefined {
   return grant === undefined ? refreshToken : `${grant} ${access?.token}`;
 }
 
-/** Returns the last refusal to renew these; undefined if none is noted, or another sign-in was refused. */
+/** Returns the last refusal to renew this sign-in; undefined if none is noted. */
 export function readRefusal(
   binding: Binding,
   context: Pick<Context, 'environment' | 'machine'>,
@@ -60,12 +57,12 @@ export async function noteRefusal(
   await replaceFile(file, JSON.stringify(refusal));
 }
 
-/** Called once new tokens are stored: the note is about the ones before. */
+/** Call it once new tokens are stored. */
 export function forgetRefusal(binding: Binding, context: Pick<Context, 'environment' | 'machine'>): void {
   try {
     rmSync(refusalFile(binding, context), { force: true });
   } catch {
-    // `status` says that a refresh was refused until the next one.
+    // Harmless: `status` reports the refusal until the next renewal.
   }
 }
 

@@ -13,18 +13,16 @@ import { resolveSettings, type SavedConfig, type Settings } from '../settings/se
 import type { Reporter } from '../terminal/reporter.ts';
 import { givenMethod } from './client-authentication.ts';
 
-/** The settings that a stored sign-in is bound to. All of them are needed to find it. */
 export const BOUND = ['authUrl', 'baseUrl', 'clientId'] as const;
 export type BoundSettings = Settings<(typeof BOUND)[number]>;
 
-/** The provider, client, service and profile that the secrets of these settings are bound to. */
 export function bindingOf({ profile, authUrl, baseUrl, clientId }: BoundSettings): Binding {
   return { profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin };
 }
 
 /**
- * The saved settings of a profile, or what the environment adds to them; undefined if they do not identify a
- * sign-in.
+ * Returns a profile's saved settings, with additions from the environment; undefined if they do not identify
+ * a sign-in.
  */
 export function savedSettings(
   profile: string,
@@ -39,26 +37,23 @@ export function savedSettings(
   }
 }
 
-/** A token is refreshed this long before its end. */
+/** Milliseconds before a token's expiry when it is refreshed. */
 const MARGIN_MS = 60_000;
 /**
- * The margin for a token that another process has just stored: the provider may grant tokens that live less
- * than `MARGIN_MS`.
+ * The margin in milliseconds for a token just stored by another process: the provider may grant tokens
+ * shorter than `MARGIN_MS`.
  */
 const SHORT_MARGIN_MS = 5_000;
 
-/**
- * A source of access tokens. `latest` returns the last one it supplied, or undefined for a token from the
- * environment.
- */
+/** `latest`: the last token supplied; undefined for a token from the environment. */
 export interface Session extends TokenSource {
   latest(): AccessToken | undefined;
 }
 
 /**
- * Returns the settings of this run, and the source of its access tokens: `HOOKTRAIL_ACCESS_TOKEN` as it is,
- * or else the stored sign-in, refreshed when needed. Throws `UsageError` for invalid settings, and for
- * missing ones: those in `needed`, and those that identify a stored sign-in.
+ * Returns this run's settings and the source of its access tokens: `HOOKTRAIL_ACCESS_TOKEN` unchanged, or
+ * else the stored sign-in, refreshed when needed. Throws `UsageError` for invalid settings, and for missing
+ * ones: those in `needed`, and those that identify a stored sign-in.
  */
 export async function openSession<Needed extends SettingName = never>(
   { settings: given, context, reporter }: Pick<Call, 'settings' | 'context' | 'reporter'>,
@@ -69,7 +64,7 @@ export async function openSession<Needed extends SettingName = never>(
     const accessToken = () => givenToken(context);
     return { settings, tokens: { accessToken, replace: async () => undefined, latest: () => undefined } };
   }
-  // Two proofs of the client are a mistake, whether or not this run needs one.
+  // Two credentials of the client are a mistake, even if this run needs none.
   givenMethod(context.environment);
   const settings = given.checked([...BOUND, ...needed]);
   // Not loaded for a token from the environment: it needs `node:crypto`.
@@ -80,8 +75,8 @@ export async function openSession<Needed extends SettingName = never>(
 }
 
 /**
- * Runs `work` with the event service that the settings name, signed in, and then closes its connections.
- * Throws `UsageError` if settings are missing, `NotSignedInError` if nothing is stored for them.
+ * Runs `work` with the signed-in event service, and then closes its connections. Throws `UsageError` if
+ * settings are missing, `NotSignedInError` if nothing is stored for them.
  */
 export async function withService<Result>(
   call: Pick<Call, 'settings' | 'context' | 'reporter'>,
@@ -97,10 +92,6 @@ export async function withService<Result>(
   }
 }
 
-/**
- * The token in `HOOKTRAIL_ACCESS_TOKEN`, or from its file or command. Throws `UsageError` if it is not a
- * token.
- */
 export async function givenToken(context: Context): Promise<string> {
   const given = (await givenSecret('HOOKTRAIL_ACCESS_TOKEN', context)) ?? '';
   if (isHeaderSafe(given)) return given;
@@ -116,7 +107,6 @@ function storedSession(settings: BoundSettings, vault: Vault, context: Context, 
   let pending: Promise<string> | undefined;
   const timeLeft = ({ expiresAt = Number.POSITIVE_INFINITY }: AccessToken) => expiresAt - clock.now();
 
-  /** Remembers the token for the requests of this run. */
   const use = (access: AccessToken): string => {
     const left = timeLeft(access);
     // If the provider grants two minutes or less, not every request of this run may refresh the token.
@@ -188,8 +178,7 @@ export function withoutSignIn(error: unknown, { profileExists }: Settings): unkn
 }
 
 /**
- * Says why nothing is stored: never signed in, or, with details, signed in to other addresses than in the
- * settings.
+ * Returns the error if nothing is stored: never signed in, or, with details, signed in to other addresses.
  */
 export async function notSignedIn(settings: Settings, context: Context): Promise<NotSignedInError> {
   const { profile, store, given, authUrl, baseUrl, clientId } = settings;

@@ -4,18 +4,17 @@ import type { Context } from '../context.ts';
 import { configFolder } from '../files/folders.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** The lock under which a sign-in is refreshed or replaced. */
 export interface SignInLock {
   readonly name: string;
-  /** As `withLock` takes it. */
+  /** Passed to `withLock`. */
   readonly place: { readonly folder?: string };
 }
 
 type LockedSettings = Pick<Settings<'authUrl' | 'clientId'>, 'authUrl' | 'clientId' | 'profile' | 'store'>;
 
 /**
- * With the encrypted file the lock lies on the same volume, since whoever reaches the file may refresh, in
- * whatever container. The keychain belongs to this machine's user, and so does its lock.
+ * For the encrypted file the lock is on the same volume, since any process or container with access to the
+ * file may refresh. The keychain belongs to this machine's user, and so does its lock.
  */
 export function signInLock(
   { authUrl, clientId, profile, store }: LockedSettings,

@@ -12,11 +12,10 @@ import { isRefused, readRefusal } from './refusal-note.ts';
 import { bindingOf, givenToken, openSession, savedSettings, withoutSignIn, withService } from './session.ts';
 import { abandonedMark } from './spending-mark.ts';
 
-/** The sign-in as `status --json` prints it. */
 export interface SignInState {
   readonly profile: string;
   readonly signedIn: boolean;
-  /** The user who signed in, if the access token says so. */
+  /** The signed-in user, if the access token has a name. */
   readonly subject: string | null;
   /** The source of the token; null if there is none. */
   readonly source: 'environment' | 'stored' | null;
@@ -26,17 +25,16 @@ export interface SignInState {
   readonly vendor: string | null;
   /** The granted scope, or else the one that would be requested. */
   readonly scope: string | null;
-  /** ISO 8601, UTC: the end of the access token. */
+  /** ISO 8601, UTC: expiry of the access token. */
   readonly expiresAt: string | null;
-  /** True if another access token can be had without a person. */
   readonly renewable: boolean;
-  /** How the client proves itself to the identity provider; null if nothing is stored. */
+  /** How the client authenticates; null if nothing is stored. */
   readonly clientAuthentication: ProofMethod | null;
   /** The grant that renews the access token; null if none does. */
   readonly grant: 'refresh_token' | 'client_credentials' | null;
   /** ISO 8601, UTC: when the identity provider refused to renew this sign-in. */
   readonly refusedAt: string | null;
-  /** What it refused: the sign-in, or this client for its id or its secret. */
+  /** The refused part: the sign-in, or this client for its id or secret. */
   readonly refused: 'sign-in' | 'client' | null;
   /** ISO 8601, UTC: when a process that is gone sent the refresh token, which may be spent. */
   readonly perhapsSpentAt: string | null;
@@ -66,7 +64,6 @@ export async function readSignInState(settings: Settings, context: Context): Pro
   };
 }
 
-/** What the store says of a sign-in. */
 type StoredState = Pick<
   SignInState,
   | 'expiresAt'
@@ -100,13 +97,13 @@ interface StoredSignIn {
   readonly state: StoredState;
 }
 
-/** Returns what is stored of the sign-in; undefined without the settings that a store belongs to. */
+/** Returns undefined without the settings that identify a sign-in. */
 async function readStored(settings: Settings, context: Context): Promise<StoredSignIn | undefined> {
   const { authUrl, baseUrl, clientId } = settings;
   if (!authUrl || !baseUrl || !clientId) return undefined;
   const binding = bindingOf({ ...settings, authUrl, baseUrl, clientId });
   const vault = openVault(settings.store, binding, context);
-  // A store that is not there holds nothing.
+  // A missing store holds nothing.
   const stored = await vault.read().catch((error): undefined => {
     if (withoutSignIn(error, settings) === error) throw error;
   });
@@ -138,8 +135,8 @@ function isoTime(milliseconds: number | undefined): string | null {
 }
 
 /**
- * The claims that name a person, the most readable first (OpenID Connect Core 1.0 section 5.1, RFC 7519
- * section 4.1).
+ * Claims with a person's name, the most readable first (OpenID Connect Core 1.0 section 5.1, RFC 7519 section
+ * 4.1).
  */
 const NAMES = ['preferred_username', 'email', 'name', 'sub'] as const;
 
@@ -154,10 +151,7 @@ function subjectOf(token: string | undefined): string | null {
   }
 }
 
-/**
- * Says that there is no such profile, or names the variables that override it: one that was exported earlier
- * is easily forgotten.
- */
+/** Warns of an unknown profile, or of variables that override it: they are easily forgotten. */
 export async function warnOfOverrides(
   { profile, given }: Settings,
   { context, reporter }: Call,
@@ -173,10 +167,7 @@ export async function warnOfOverrides(
   reporter.warning(`${list} ${verb} what the profile '${profile}' saves`);
 }
 
-/**
- * The result of asking the service. `refused` and `not-renewed` concern the identity provider, the others the
- * service.
- */
+/** `refused` and `not-renewed` concern the identity provider, the others the service. */
 export type CheckResult = 'accepted' | 'rejected' | 'unreachable' | 'failed' | 'refused' | 'not-renewed';
 
 /**
@@ -201,7 +192,7 @@ export async function checkSignIn(call: Call): Promise<{ result: CheckResult; er
     return undefined;
   } catch (error) {
     context.signal.throwIfAborted();
-    // Nobody was asked.
+    // No request was sent.
     if (error instanceof UsageError) throw error;
     const isRefused = error instanceof NotSignedInError;
     if (!hasToken) return { result: isRefused ? 'refused' : 'not-renewed', error };
@@ -211,8 +202,8 @@ export async function checkSignIn(call: Call): Promise<{ result: CheckResult; er
 }
 
 /**
- * The profiles for which secrets are stored that the provider has not refused to renew. Both stores write a
- * file for each sign-in and renewal, so that no keychain has to be opened, which may ask the user.
+ * Returns the profiles with stored secrets that the provider has not refused to renew. Both stores write a
+ * file for each sign-in, so no keychain has to be opened, which might prompt the user.
  */
 export async function signedInProfiles(
   config: SavedConfig,

@@ -32,8 +32,8 @@ export interface SignOutFlags {
 }
 
 /**
- * Signs out of a profile, or of all, and says what became of the tokens. Asks first on a terminal if it is
- * all.
+ * Signs out of a profile, or of all, and reports the fate of the tokens. Confirms first on a terminal if it
+ * is all.
  */
 export async function logout(flags: SignOutFlags, context: Context, reporter: Reporter): Promise<void> {
   const config = await readConfig(context);
@@ -68,15 +68,13 @@ async function confirmAll(profiles: readonly string[], context: Context): Promis
   await confirm(`Sign out of every profile (${profiles.join(', ')})?`, context, declined);
 }
 
-/** What became of some secrets. */
 interface SignedOut {
-  /** True if nothing was there, so far as is known. */
+  /** True if nothing was known to be stored. */
   readonly isNothing: boolean;
-  /** Whose tokens were deleted although nobody knows which identity provider could revoke them. */
+  /** Owner of tokens that were deleted although no known identity provider could revoke them. */
   readonly unknown?: string;
 }
 
-/** Says what became of the sign-in of a profile. */
 function signedOutOf(
   name: string,
   { removed, said, failure, unasked }: Awaited<ReturnType<typeof signOut>>,
@@ -89,7 +87,7 @@ function signedOutOf(
   return { isNothing: removed === 0 && !unasked };
 }
 
-/** Deletes what belongs to no saved profile, and all Api-Tokens. */
+/** Deletes secrets without a saved profile, and all Api-Tokens. */
 async function forgetRest(context: Context, reporter: Reporter): Promise<SignedOut> {
   const tokens = await forgetApiTokens(undefined, context);
   if (tokens > 0) reporter.notice(`deleted ${tokens} saved ${tokens === 1 ? 'Api-Token' : 'Api-Tokens'}`);
@@ -98,13 +96,13 @@ async function forgetRest(context: Context, reporter: Reporter): Promise<SignedO
   return { isNothing: tokens === 0 };
 }
 
-/** Signs out of a profile and deletes what is saved under its name, its Api-Tokens included. */
+/** Signs out of a profile and deletes everything saved under its name, including its Api-Tokens. */
 export async function deleteProfile(typed: string, context: Context, reporter: Reporter): Promise<void> {
   const config = await readConfig(context);
   const name = savedProfileName(typed, config);
   if (name === undefined) throw unknownProfile(typed, config, advise`${hooktrail('profiles')} lists them`);
-  // Secrets first: a profile without secrets can be deleted again, secrets without a profile are hard to
-  // find.
+  // Delete secrets first: a profile without secrets can be deleted again, secrets without a profile are hard
+  // to find.
   await forgetApiTokens(name, context);
   const { failure, unasked } = await signOut(name, config, context, reporter);
   await changeConfig(context, (saved) => {
@@ -115,29 +113,27 @@ export async function deleteProfile(typed: string, context: Context, reporter: R
   const [other] = Object.keys(config.profiles).filter((one) => one !== name);
   if (other && chooseProfile({}, {}, config).profile === name)
     reporter.notice(advise`next: commands had used it; ${hooktrail('profiles use', other)} chooses another`);
-  // The addresses are gone: a later sign-out finds the tokens, but no provider that could revoke them.
+  // The addresses are gone: a later sign-out finds the tokens, but no provider to revoke them.
   const left = unasked
     ? `; it may still hold them: \`hooktrail logout --profile ${name}\` where it is reached deletes them, but cannot revoke them`
     : '';
   if (failure) reporter.warning(failure + left, { kind: 'sign-in' });
 }
 
-/** The provider's part of a sign-out. */
 interface Outcome {
-  /** Follows "signed out of the profile"; undefined if the provider is not known. */
+  /** Follows "signed out of the profile"; undefined if the provider is unknown. */
   readonly said: string | undefined;
-  /** Which tokens stay valid that should not, and why. */
+  /** Names the tokens that remain valid, and why. */
   readonly failure?: string | undefined;
-  /** Why the keychain could not be asked, if the tokens may be in it. */
+  /** Why the keychain could not be reached, if the tokens may be in it. */
   readonly unasked?: KeychainError;
 }
 
 /**
- * Revokes the tokens of a profile if the provider offers that (RFC 7009), and deletes its secrets, in that
- * order: what was deleted first could never be revoked. Waits for a refresh in progress, so that its tokens
- * are covered. Throws if the secrets cannot be read or deleted because of a fault, or the store stays locked.
- * A failed revocation, and secrets that nothing opens any more, do not keep it from deleting them. `removed`
- * counts sign-ins.
+ * Revokes the tokens of a profile if the provider offers that (RFC 7009), and then deletes its secrets:
+ * deleted ones could never be revoked. Waits for a refresh in progress, to include its tokens. Throws if the
+ * secrets cannot be read or deleted because of a fault, or the store stays locked. A failed revocation, or
+ * secrets that can no longer be opened, do not prevent deleting them. `removed` counts sign-ins.
  */
 async function signOut(
   profile: string,
@@ -146,7 +142,7 @@ async function signOut(
   reporter: Reporter,
 ): Promise<Outcome & { readonly removed: number }> {
   const settings = savedSettings(profile, config) ?? savedSettings(profile, config, context.environment);
-  // Every sign-in saves its store: nobody has signed in with a profile that has only the default.
+  // Every sign-in saves its store: a profile with only the default was never signed in.
   const { store = context.environment['HOOKTRAIL_STORE']?.toLowerCase() } = config.profiles[profile] ?? {};
   const forget = async (outcome: Outcome) => {
     const { said, failure } = outcome;
@@ -175,15 +171,14 @@ function unrevokedText(profile: string, why: string): string {
 async function revokeStored(settings: BoundSettings, context: Context, reporter: Reporter): Promise<Outcome> {
   const { profile, store } = settings;
   const failed = (why: string): Outcome => ({ said: '', failure: unrevokedText(profile, why) });
-  // Signing out must not need a passphrase; a person is asked for it, since only what can be read can be
-  // revoked.
+  // Signing out must not need a passphrase; a person is still asked for it, since revoking needs the tokens.
   const isSealed = store === 'file' && !(await isPassphraseGiven(profile, context));
   if (isSealed && !canPrompt(context)) return failed('they could not be read');
   let stored: Secrets | undefined;
   try {
     stored = await openVault(store, bindingOf(settings), context).read();
   } catch (error) {
-    // A fault may pass; what is damaged or sealed with another passphrase stays so.
+    // A fault may be temporary; damage or a different passphrase is not.
     if (error instanceof Error && error.cause instanceof Error && 'syscall' in error.cause) throw error;
     const isAbsent = error instanceof KeychainError && error.holdsNothing;
     return failed(isAbsent ? error.message : 'they could not be read');

@@ -7,19 +7,19 @@ import { conditionOf, type HolderCondition } from '../lock/lock-file.ts';
 import { type Secrets, type Spending, storeSurely, type Vault } from '../secrets/vault.ts';
 
 /*
- * Before a refresh token is sent, the stored secrets are marked: the token is being spent. The mark goes when
- * the successor is stored. The lock alone does not show that. Its folder may be removed while its holder
- * waits for the answer, and a holder may be killed. A marked token may be spent already, so no other process
- * sends it.
+ * Before a refresh token is sent, the stored secrets are marked: the token is being spent. The mark is
+ * removed when the successor is stored. The lock alone is not enough: its folder may be removed while its
+ * holder waits for the answer, and a holder may be killed. A marked token may be spent already, so no other
+ * process sends it.
  */
 
 type Lock = Pick<HeldLock, 'holder' | 'conditionOf' | 'isStillHeld'>;
 type Parts = { readonly vault: Vault; readonly context: Pick<Context, 'clock' | 'lockRhythm' | 'machine'> };
 
-/** Another process has the lock now. Nothing was spent. */
+/** Another process holds the lock now. Nothing was spent. */
 export class TakenOverError extends ServiceError {}
 
-/** Throws `TakenOverError` if this process, perhaps after it was suspended, has the lock no longer. */
+/** Throws `TakenOverError` if this process no longer holds the lock, such as after it was suspended. */
 export async function requireLock(lock: Lock): Promise<void> {
   if (await lock.isStillHeld()) return;
   throw new TakenOverError('another process took over refreshing the sign-in', {
@@ -27,14 +27,15 @@ export async function requireLock(lock: Lock): Promise<void> {
   });
 }
 
-/** A process with a mark finishes or fails within this time: two token requests take a little less. */
+/**
+ * Milliseconds within which a process with a mark finishes or fails: two token requests take a little less.
+ */
 export const LONGEST_REFRESH_MS = 150_000;
 const LOOK_MS = 200;
 
 /**
- * Marks the token as being spent by the holder of the lock. Throws `TakenOverError` if the lock is lost by
- * then: whoever has it now may have read the secrets before the mark was there. After any error the mark is
- * to be removed.
+ * Marks the token as being spent by the holder of the lock. Throws `TakenOverError` if the lock was lost
+ * meanwhile: its new holder may have read the secrets before the mark. Remove the mark after any error.
  */
 export async function markSpending(
   stored: Secrets & { readonly refreshToken: string },
@@ -47,17 +48,17 @@ export async function markSpending(
   await requireLock(lock);
 }
 
-/** Removes the mark of this process from a token that is not spent, or that nobody can spend. */
+/** Removes this process's mark from a token that is not spent, or that nobody can spend. */
 export async function removeMark({ vault, context }: Parts, { holder }: Lock): Promise<void> {
   const stored = await vault.read().catch(() => undefined);
   if (stored === undefined || stored.spending?.holder.nonce !== holder.nonce) return;
-  // If that fails, the next command says that the token may be spent.
+  // On failure, the next command reports that the token may be spent.
   await storeSurely(vault, { ...stored, spending: undefined }, context.clock).catch(() => undefined);
 }
 
 /**
- * Reads the secrets, without a mark. A token that another process is spending is waited for; `isDone` ends
- * the wait. Throws `NotSignedInError` if that process is gone, since the token may be spent.
+ * Reads the secrets, without a mark. Waits while another process spends the token, until `isDone`. Throws
+ * `NotSignedInError` if that process is gone, since the token may be spent.
  */
 export async function readUnmarked(
   { vault, context }: Parts,

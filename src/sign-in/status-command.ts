@@ -39,7 +39,7 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   const isChecked = flags.check === true && before.signedIn;
   const failure = isChecked ? await checkSignIn(call) : undefined;
   const result = isChecked ? (failure?.result ?? 'accepted') : null;
-  // The question may have renewed the token, or met a refusal.
+  // The check may have renewed the token, or met a refusal.
   const state = isChecked ? await readSignInState(settings, context) : before;
   if (flags.json) {
     const { printJson } = await import('../formats/formats.ts');

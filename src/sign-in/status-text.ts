@@ -12,7 +12,7 @@ const checks: { readonly [Result in CheckResult]: string } = {
   'not-renewed': 'the service was not asked: the token could not be renewed',
 };
 
-/** Returns what `status` says, as text. `now` is in milliseconds since the epoch. */
+/** `now`: milliseconds since the epoch. */
 export function statusText(
   state: SignInState,
   check: CheckResult | null,

@@ -19,7 +19,7 @@ import type { AuthorizationRequest } from './authorization.ts';
 import { type ClientProof, libraryProof, refusedStep } from './client-authentication.ts';
 import { CHECK_ADDRESS, type ProviderAdvice, type Refusal, refusalOf, STORED } from './provider-failure.ts';
 
-/** The identity provider of one client. */
+/** The identity provider as seen by one client. */
 export interface Provider {
   readonly settings: Settings<'authUrl' | 'clientId'>;
   readonly transport: Transport;
@@ -27,12 +27,12 @@ export interface Provider {
   readonly advice: ProviderAdvice;
 }
 
-/** Milliseconds and bytes for an answer that the sign-in can do without. */
+/** Milliseconds and bytes for an optional answer. */
 export const OPTIONAL_LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, bytes: 1024 * 1024 };
 
 /**
- * Runs `work` with connections of its own to the identity provider, which no other part of the command
- * closes, and then closes them.
+ * Runs `work` with separate connections to the identity provider, which no other part of the command closes,
+ * and then closes them.
  */
 export async function withProvider<Result>(
   settings: Provider['settings'],
@@ -49,13 +49,12 @@ export async function withProvider<Result>(
   }
 }
 
-/** A grant of the token endpoint (the service description, part 5). */
 export interface Grant {
   readonly access: AccessToken;
   readonly refreshToken: string | undefined;
 }
 
-/** An unusable answer to a grant request, although the token that was sent is spent. */
+/** The answer to a grant request was unusable, although the sent token is spent. */
 export class UnusableGrantError extends ServiceError {
   /** The spent token's successor, which cannot be requested again. */
   readonly refreshToken: string | undefined;
@@ -67,8 +66,8 @@ export class UnusableGrantError extends ServiceError {
 }
 
 /**
- * Exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5). `callback` is
- * what `validateAuthResponse` of oauth4webapi returned, which checked `state` and `iss`. Throws
+ * Exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5). `callback`: the
+ * result of `validateAuthResponse` of oauth4webapi, which checked `state` and `iss`. Throws
  * `NotSignedInError` if the provider refuses, `ServiceError` for other failures, `UnreachableError` if there
  * is no answer.
  */
@@ -134,7 +133,7 @@ export async function revoke(
   token: string,
   hint: 'access_token' | 'refresh_token',
 ): Promise<void> {
-  // The body of a success says nothing.
+  // The body of a successful answer is irrelevant.
   const ignore = () => ({});
   const { oauth, parties, options } = await loadLibrary('the revocation', provider, proof, ignore);
   const [issuer, ...client] = parties;
@@ -165,7 +164,6 @@ export async function pushAuthorizationRequest(
   return await usable(what, oauth.processPushedAuthorizationResponse(server, client[0], response));
 }
 
-/** The answer to a request that grants nothing. Throws `ServiceError` if the library finds it unusable. */
 async function usable<Answer>(what: string, answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;
@@ -175,9 +173,8 @@ async function usable<Answer>(what: string, answer: Promise<Answer>): Promise<An
 }
 
 /**
- * Loads the library, which most runs do not need, and what each of its requests takes. It gets successful
- * answers alone, with the JSON that `read` makes of them and the status that it expects; others are thrown as
- * our errors.
+ * Loads the library, which most runs do not need, with the arguments of its requests. It gets only successful
+ * answers, with the JSON made by `read` and the expected status; all others are thrown as our errors.
  */
 async function loadLibrary(
   what: string,
@@ -241,10 +238,6 @@ export async function requestGrant(
   }
 }
 
-/**
- * The grant of an answer to a request that was sent at a time in milliseconds since the epoch. Throws if its
- * token cannot be used.
- */
 function grantOf(answer: OAuth.TokenEndpointResponse, sentAt: number): Grant {
   const { access_token: token, token_type: type, expires_in: seconds } = answer;
   if (type !== 'bearer')
@@ -254,24 +247,23 @@ function grantOf(answer: OAuth.TokenEndpointResponse, sentAt: number): Grant {
   return { access: { token, expiresAt, scope: answer.scope }, refreshToken: answer.refresh_token };
 }
 
-/** The error itself is not kept as a cause: it holds the answer with the tokens. */
+/** Does not keep the error as a cause: it holds the answer with the tokens. */
 function unusableText(what: string, error: unknown): string {
   const why = error instanceof Error ? error.message : String(error);
   return `${what} failed: the identity provider's answer cannot be used: ${why}`;
 }
 
 /**
- * The lifetime in the service description, part 8, in seconds: used if the answer gives none and the token
- * can be renewed.
+ * Seconds of the lifetime in the service description, part 8, for a renewable token whose answer gives none.
  */
 const STATED_LIFETIME_SECONDS = 1800;
-/** A hundred years; much later dates cannot be represented. */
+/** A hundred years in seconds; much later dates cannot be represented. */
 const LONGEST_LIFETIME_SECONDS = 3_155_760_000;
 
 /**
- * The members of a grant that the service description has, with what real providers get wrong put right: a
- * lifetime as text, out of range or missing, no token type, scopes as a list or with commas, and optional
- * members of a wrong type, which are left out.
+ * Returns the members of a grant, with common mistakes of providers corrected: a lifetime as text, out of
+ * range or missing, no token type, scopes as a list or with commas, and optional members of a wrong type,
+ * which are dropped.
  */
 function conformingMembers(
   { access_token, token_type, refresh_token, scope, expires_in }: JsonObject,
@@ -289,9 +281,9 @@ function conformingMembers(
 }
 
 /**
- * The members of a device authorization answer (RFC 8628 section 3.2), with what real providers get wrong put
- * right: the draft's `verification_url`, numbers as text, a code as a number, no lifetime. Without a lifetime
- * the code lasts until the provider says that it has expired.
+ * Returns the members of a device authorization answer (RFC 8628 section 3.2), with common mistakes of
+ * providers corrected: the draft's `verification_url`, numbers as text, a code as a number, no lifetime.
+ * Without a lifetime the code lasts until the provider reports its expiry.
  */
 function conformingDevice({ device_code, user_code, expires_in, interval, ...page }: JsonObject) {
   const pauseSeconds = secondsIn(interval);
@@ -302,12 +294,12 @@ function conformingDevice({ device_code, user_code, expires_in, interval, ...pag
     verification_uri_complete:
       textIn(page['verification_uri_complete']) ?? textIn(page['verification_url_complete']),
     expires_in: secondsIn(expires_in) ?? LONGEST_LIFETIME_SECONDS,
-    // The library refuses 0, and no interval is shorter than a second here.
+    // The library rejects 0, and the interval is at least a second anyway.
     interval: pauseSeconds === undefined ? undefined : Math.max(1, pauseSeconds),
   };
 }
 
-/** The scopes of a list that is separated by spaces (RFC 6749 section 3.3), or by commas as some write it. */
+/** Splits a list at spaces (RFC 6749 section 3.3), or at commas, which some providers use. */
 export function scopesIn(list: string): string[] {
   return list.split(/[\s,]+/).filter(Boolean);
 }
@@ -316,13 +308,13 @@ function textIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** A time in seconds, as a number or as text, from 0 to a hundred years. */
+/** Parses seconds from a number or text, limited to a hundred years. */
 function secondsIn(value: unknown): number | undefined {
   const seconds = Number.parseFloat(String(value));
   return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), LONGEST_LIFETIME_SECONDS);
 }
 
-/** The object in a successful answer. The body of another is not shown, since it may hold tokens. */
+/** Parses a successful answer. An invalid body is not shown, since it may hold tokens. */
 function jsonObject(
   { status, headers, body }: HttpResponse,
   { advice }: Pick<Provider, 'advice'>,
@@ -339,7 +331,6 @@ function jsonObject(
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The JSON object that a body is; undefined for any other. */
 export function parseObject(body: Buffer): JsonObject | undefined {
   try {
     // RFC 8259 section 8.1 allows a reader to ignore a byte order mark.
@@ -352,8 +343,8 @@ export function parseObject(body: Buffer): JsonObject | undefined {
 }
 
 /**
- * Returns the refusal that an answer is; undefined if it grants something. Some providers answer 200 with an
- * error (RFC 6749 section 5.2 wants 400 or 401).
+ * Returns undefined if the answer grants something. Some providers answer 200 with an error, although RFC
+ * 6749 section 5.2 requires 400 or 401.
  */
 function refusalIn(answer: HttpResponse): Refusal | undefined {
   const { error, error_description: description, access_token: token } = parseObject(answer.body) ?? {};
@@ -365,12 +356,11 @@ function refusalIn(answer: HttpResponse): Refusal | undefined {
   return { answer, code, description: textIn(description), hasPassingStatus };
 }
 
-/** True if a request with such an answer may be answered otherwise later. */
+/** True for a status after which the same request may succeed later. */
 export function isPassingStatus(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
 
-/** Sends a request to the provider. Throws `UnreachableError` if there is no answer. */
 export async function send({ transport, advice }: Provider, request: HttpRequest): Promise<HttpResponse> {
   try {
     return await transport.send(request);

@@ -6,15 +6,14 @@ import { canPrompt } from '../../terminal/prompt.ts';
 import type { AuthorizationRequest } from '../authorization.ts';
 import type { Attempt } from './login-attempt.ts';
 
-/** An authorization request as the browser opens it. */
 export interface OpenedRequest extends AuthorizationRequest {
-  /** If the address is valid for a short time only. */
+  /** Set if the address is valid only for a short time. */
   readonly validSeconds?: number | undefined;
 }
 
 /**
- * Always shows the URL, and opens it in a browser if one is wanted and is on this machine. `over` aborts at
- * the end.
+ * Always shows the URL, and opens it in a browser if one is wanted and on this machine. `over` aborts at the
+ * end.
  */
 export function announce(request: OpenedRequest, attempt: Attempt, over: AbortController): void {
   const { url, redirectUri, validSeconds } = request;
@@ -23,7 +22,7 @@ export function announce(request: OpenedRequest, attempt: Attempt, over: AbortCo
   const command = environment['HOOKTRAIL_BROWSER'] || undefined;
   // A remote machine without a display has no browser, or a text browser that would take over the terminal.
   const opens = flags.browser && (command !== undefined || !isRemote(environment) || hasDisplay(environment));
-  // Who names a browser command knows how to reach a browser from here.
+  // Anyone who sets a browser command knows how to reach a browser from here.
   const needsAdvice = !flags.paste && command === undefined;
   const advice = needsAdvice ? remoteAdvice(context, redirectUri.url, url) : [];
   for (const line of advice) reporter.notice(line);
@@ -48,12 +47,12 @@ export function announce(request: OpenedRequest, attempt: Attempt, over: AbortCo
   }
 }
 
-/** The `HOOKTRAIL_BROWSER` for a provider that approves sign-ins by itself, as a sandbox can. */
+/** The `HOOKTRAIL_BROWSER` for a provider that approves sign-ins by itself, such as a sandbox. */
 export const REDIRECTS_ONLY = 'hooktrail';
 
 const MAX_REDIRECTS = 10;
 
-/** Opens an address as a browser would, following redirects, without one. */
+/** Follows redirects as a browser would. */
 async function visitWithoutBrowser(url: URL, signal: AbortSignal): Promise<void> {
   const transport = createTransport({ environment: {} });
   try {
@@ -68,7 +67,7 @@ async function visitWithoutBrowser(url: URL, signal: AbortSignal): Promise<void>
   }
 }
 
-/** True if the environment says that the browser is on another machine. */
+/** True if the environment suggests that the browser is on another machine. */
 function isRemote(environment: Environment): boolean {
   return Boolean(environment['SSH_CONNECTION'] || environment['SSH_TTY']);
 }
@@ -78,8 +77,8 @@ function hasDisplay(environment: Environment): boolean {
 }
 
 /**
- * Advice for a browser on another machine, whose redirect does not reach this one by itself; no lines if it
- * does.
+ * Returns advice for a browser on another machine, from which the redirect does not reach this one; otherwise
+ * no lines.
  */
 function remoteAdvice({ environment, machine }: Context, redirectUri: URL, signInUrl: URL): string[] {
   const { CODESPACES, REMOTE_CONTAINERS, DEVCONTAINER, WSL_DISTRO_NAME, WSL_INTEROP } = environment;
@@ -89,7 +88,7 @@ function remoteAdvice({ environment, machine }: Context, redirectUri: URL, signI
   ];
   if (CODESPACES === 'true') return forwarded('codespace');
   if (isRemote(environment)) {
-    // A provider on this machine, such as a sandbox, is as far from that browser.
+    // A provider on this machine, such as a sandbox, is out of reach for that browser too.
     const ends = isLoopback(signInUrl) ? [redirectUri, signInUrl] : [redirectUri];
     const forwards = ends.map((end) => {
       const target = end.hostname === '[::1]' ? '[::1]' : '127.0.0.1';

@@ -4,7 +4,6 @@ import { type Provider, withProvider } from '../token-endpoint.ts';
 import { keepSignIn } from './keep-sign-in.ts';
 import type { Attempt, SignInSetup } from './login-attempt.ts';
 
-/** Signs in without a person, as the client itself. */
 export async function signInAsClient(
   { settings, proof, vault }: SignInSetup,
   attempt: Attempt,

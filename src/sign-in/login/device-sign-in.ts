@@ -21,7 +21,10 @@ export async function signInByDevice(setup: SignInSetup, attempt: Attempt): Prom
   await keepGrant(grant, setup, attempt);
 }
 
-/** Between two polls if the provider gives no interval; `slow_down` adds as many (RFC 8628 section 3.5). */
+/**
+ * Seconds between two polls if the provider gives no interval, and the increase after `slow_down` (RFC 8628
+ * section 3.5).
+ */
 const INTERVAL_SECONDS = 5;
 
 /**
@@ -46,7 +49,7 @@ async function grantByDevice(
   reporter.say(terminalSafeLine(device.verification_uri_complete ?? device.verification_uri));
   reporter.notice('The code is');
   reporter.say(terminalSafeLine(device.user_code));
-  // A tiny interval would be a flood of requests.
+  // A tiny interval would cause a flood of requests.
   let intervalSeconds = Math.max(1, device.interval ?? INTERVAL_SECONDS);
   for (;;) {
     const left = expiresAt - clock.now();
@@ -58,19 +61,19 @@ async function grantByDevice(
   }
 }
 
-/** The code for a person who declined (RFC 8628 section 3.5), and the one that some providers send. */
+/**
+ * Error codes for a person who declined: the one of RFC 8628 section 3.5, and the one that some providers
+ * send.
+ */
 const DECLINED = ['access_denied', 'authorization_declined'];
 
-/**
- * What a refused poll asks for (RFC 8628 section 3.5): the same again, or less often. Throws what ends the
- * sign-in.
- */
+/** Returns how to continue after a refused poll (RFC 8628 section 3.5). Throws if the sign-in has ended. */
 function pollingAnswer(error: unknown): 'pending' | 'slow down' {
   const { error: code, description } = error instanceof RefusedGrantError ? error : {};
   if (code !== undefined && DECLINED.includes(code)) throw refusal(code, description);
   if (code === 'expired_token') throw codeExpired();
   if (code === 'authorization_pending') return 'pending';
-  // After a time-out, too, the next poll waits longer.
+  // RFC 8628 also requires slower polling after a time-out.
   if (code === 'slow_down' || mayPass(error)) return 'slow down';
   throw error;
 }

@@ -21,10 +21,9 @@ import { type Grant, scopesIn } from '../token-endpoint.ts';
 import type { Attempt, SignInSetup } from './login-attempt.ts';
 import { NEEDED } from './login-attempt.ts';
 
-/** The settings that a sign-in saves, whatever they came from; others stay as the profile has them. */
+/** Settings saved by a sign-in, from any source; the rest of the profile stays unchanged. */
 const SAVED = [...NEEDED, 'scope', 'redirectUri', 'issuer', 'store'] as const;
 
-/** Keeps what a person was granted. */
 export async function keepGrant(
   { access, refreshToken }: Grant,
   { settings, proof, vault }: SignInSetup,
@@ -38,8 +37,8 @@ export async function keepGrant(
 }
 
 /**
- * Stores the secrets, saves the profile and prints a summary of the sign-in. An interrupt waits. `asked` are
- * the scopes that were requested, `after` says what follows the end of the token.
+ * Stores the secrets, saves the profile and prints a summary of the sign-in. An interrupt has to wait.
+ * `asked`: the requested scopes; `after`: text about the time after the token's expiry.
  */
 export async function keepSignIn(
   secrets: Secrets & { readonly access: AccessToken },
@@ -77,7 +76,7 @@ export async function keepSignIn(
     reporter.notice(
       advise`Commands ask for the passphrase. Where nobody can type it, seal the file with a key (${hooktrail('keygen --help')}), or save a file that has the passphrase: ${hooktrail('config set passphrase-file PATH')}.`,
     );
-  // An answer without scopes grants those that were asked for (RFC 6749 section 5.1).
+  // An answer without scopes grants the requested ones (RFC 6749 section 5.1).
   const granted = access.scope === undefined ? asked : scopesIn(access.scope);
   const isGranted = (name: string) =>
     granted.includes(name) || (name === 'offline_access' && secrets.refreshToken !== undefined);
@@ -85,7 +84,7 @@ export async function keepSignIn(
   if (withheld.length > 0) reporter.warning(`not granted: ${withheld.join(' ')}`, { kind: 'sign-in' });
 }
 
-/** Saves the settings of a profile. Returns whether that made it the default. */
+/** Saves settings in a profile. Returns true if this made it the default. */
 async function saveSettings(profile: string, texts: SettingFlags, context: Context): Promise<boolean> {
   let isNewDefault = false;
   const saved: SavedProfile = {};
@@ -100,7 +99,7 @@ async function saveSettings(profile: string, texts: SettingFlags, context: Conte
   return isNewDefault;
 }
 
-/** Saves what was typed into a sign-in that failed, so that only the client secret is asked for again. */
+/** Saves the answers typed in a failed sign-in, so that only the client secret has to be typed again. */
 export async function saveTyped({ typed, flags, context, reporter }: Attempt): Promise<void> {
   if (Object.keys(typed).length === 0) return;
   try {
@@ -109,6 +108,6 @@ export async function saveTyped({ typed, flags, context, reporter }: Attempt): P
     const rest = 'except the client secret; flags such as --client-id change them';
     reporter.notice(`your answers are saved in the profile '${profile}', ${rest}`);
   } catch {
-    // The error of the sign-in itself is reported instead.
+    // The sign-in's own error is reported instead.
   }
 }

@@ -10,7 +10,6 @@ import type { ClientProof } from '../client-authentication.ts';
 import { NEW_SIGN_IN } from '../provider-failure.ts';
 import { OPTIONAL_LIMITS } from '../token-endpoint.ts';
 
-/** The flags of `login`. */
 export interface SignInFlags extends SettingFlags {
   readonly clientSecretStdin?: boolean;
   /** True if the client has no secret. */
@@ -20,20 +19,17 @@ export interface SignInFlags extends SettingFlags {
   readonly browser: boolean;
   readonly paste?: true;
   readonly device?: true;
-  /** True to sign in as the client itself, with no person. */
+  /** True to sign in as the client itself, without a person. */
   readonly clientCredentials?: true;
-  /** Milliseconds to wait for the person. */
   readonly timeout?: number;
 }
 
-/** One run of `login`. */
 export interface Attempt extends Pick<Call<SignInFlags>, 'flags' | 'settings' | 'context' | 'reporter'> {
   readonly lines: Lines;
-  /** The settings that were typed, and the store that was chosen, as far as the run has come. */
+  /** Settings typed so far, and the chosen store. */
   readonly typed: Partial<Record<SettingName, string>>;
 }
 
-/** Everything that a sign-in needs before it opens the browser. */
 export interface SignInSetup {
   readonly settings: Settings<(typeof NEEDED)[number]>;
   readonly proof: ClientProof;
@@ -45,12 +41,12 @@ export const NEEDED = ['authUrl', 'baseUrl', 'clientId', 'vendor'] as const;
 
 const TIMEOUT_MS = 300_000;
 
-/** False if no page of the provider is needed on this machine. */
+/** True if a page of the provider opens on this machine. */
 export function usesBrowser({ clientCredentials, device }: SignInFlags): boolean {
   return !clientCredentials && !device;
 }
 
-/** For answers that are there at once, or not at all. */
+/** For answers that come at once, or not at all. */
 export const OPTIONAL = { limits: OPTIONAL_LIMITS, advice: NEW_SIGN_IN };
 
 const AFTER_REFUSAL: Readonly<Record<string, string>> = {
@@ -68,8 +64,8 @@ export function refusal(error: string, description?: string): NotSignedInError {
 }
 
 /**
- * Waits for somebody to sign in. `wait` is given a signal that aborts when time is up or the program is
- * interrupted. Throws `NotSignedInError` when time is up.
+ * Waits for somebody to sign in. The signal of `wait` aborts when time is up or the program is interrupted.
+ * Throws `NotSignedInError` when time is up.
  */
 export async function withinTime<Result>(
   { flags: { timeout = TIMEOUT_MS, device, paste }, context: { clock, signal } }: Attempt,

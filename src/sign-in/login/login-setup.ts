@@ -22,16 +22,16 @@ import { OPTIONAL_LIMITS, type Provider, send, withProvider } from '../token-end
 import { type Attempt, NEEDED, OPTIONAL, type SignInSetup, usesBrowser } from './login-attempt.ts';
 
 /**
- * Tries the store and the provider, then asks on a terminal for the settings that are missing and the client
- * secret. Throws one `UsageError` naming everything that is missing, the store's own error if it is unusable,
- * or `UnreachableError`.
+ * Tests the store and the provider, then asks on a terminal for missing settings and the client secret.
+ * Throws one `UsageError` for everything that is missing, the store's own error if it is unusable, or
+ * `UnreachableError`.
  */
 export async function prepareSignIn(attempt: Attempt): Promise<SignInSetup> {
   const { flags, context, typed } = attempt;
   const asks = canPrompt(context);
   const method = wantedMethod(flags, context.environment);
   const needsSecret = method === undefined || method === 'secret';
-  // What cannot be used is found out before anything is asked of anybody.
+  // Detect an unusable key before asking the person anything.
   if (method === 'key') await givenProof(method, '', context);
   let clientSecret = needsSecret ? await givenClientSecret(attempt) : undefined;
   const known = attempt.settings.checked();
@@ -48,14 +48,14 @@ export async function prepareSignIn(attempt: Attempt): Promise<SignInSetup> {
   if (needsSecret) return { settings, proof: await findSecret(clientSecret, vault, attempt), vault };
   if (method === 'none') return { settings, proof: { method }, vault };
   const proof = await givenProof(method, audienceOf(settings), context);
-  // No person should sign in in vain.
+  // Detect an expired assertion before a person signs in.
   if (proof.method === 'assertion' && !flags.clientCredentials) await proof.read();
   return { settings, proof, vault };
 }
 
 /**
- * Asks on a terminal for the settings that are missing, after the store and the provider have been tried, and
- * returns the store if another one was chosen.
+ * Asks on a terminal for missing settings, after testing the store and the provider. Returns the store if
+ * another one was chosen.
  */
 async function askMissing(
   known: Settings,
@@ -74,10 +74,6 @@ async function askMissing(
   return chosen;
 }
 
-/**
- * Returns the client secret: as given, as stored, or as typed on a terminal. A client without one is a public
- * client.
- */
 async function findSecret(given: string | undefined, vault: Vault, attempt: Attempt): Promise<ClientProof> {
   const { flags, context } = attempt;
   const stored = given === undefined && !flags.clientSecretStdin ? await vault.read() : undefined;
@@ -88,10 +84,7 @@ async function findSecret(given: string | undefined, vault: Vault, attempt: Atte
   return secret === '' ? { method: 'none' } : { method: 'secret', secret };
 }
 
-/**
- * Asks for the client secret. An empty answer says that there is none; the client itself cannot sign in
- * without one.
- */
+/** An empty answer means a public client; the client itself cannot sign in without a secret. */
 async function askClientSecret({ flags, context, reporter }: Attempt): Promise<string> {
   if (flags.clientCredentials) return await promptSecret('Client secret', context);
   reporter.notice('A public client has no secret: just press Enter.');
@@ -100,7 +93,7 @@ async function askClientSecret({ flags, context, reporter }: Attempt): Promise<s
 
 async function givenClientSecret({ flags, context, lines }: Attempt): Promise<string | undefined> {
   if (!flags.clientSecretStdin) return await givenSecret('HOOKTRAIL_CLIENT_SECRET', context);
-  // On a terminal the line would be visible while it is typed: it is asked for, hidden.
+  // On a terminal the line would be visible while typed, so a hidden prompt asks for it.
   if (canPrompt(context)) return undefined;
   const line = trimValue((await lines.next()) ?? '');
   if (line) return line;
@@ -109,8 +102,7 @@ async function givenClientSecret({ flags, context, lines }: Attempt): Promise<st
 }
 
 /**
- * Tries the store. Without a keychain a terminal offers the encrypted file: returns that store if it was
- * wanted.
+ * Tests the store. Without a keychain, offers the encrypted file on a terminal, and returns it if accepted.
  */
 async function chooseStore(
   { store, given }: Settings,
@@ -129,10 +121,10 @@ async function chooseStore(
   }
 }
 
-/** Some providers wake up for their first page. One that cannot be connected to is reported sooner. */
+/** Some providers are slow with their first page; failures to connect are still reported soon. */
 const FIRST_PAGE = { ...OPTIONAL, limits: { ...TOKEN_LIMITS, connect: OPTIONAL_LIMITS.connect } };
 
-/** Asks for the provider's address until there is a page to sign in at, or the same address comes twice. */
+/** Asks for the provider's address until it has a sign-in page, or is typed twice. */
 async function askProvider(known: Settings, attempt: Attempt): Promise<string> {
   const next = 'check the address; if you type it again, it is accepted as it is';
   for (let last: string | undefined; ; ) {
@@ -144,10 +136,7 @@ async function askProvider(known: Settings, attempt: Attempt): Promise<string> {
   }
 }
 
-/**
- * Asks the provider's sign-in address for any answer; warns and returns false if it is 404. Throws
- * `UnreachableError`.
- */
+/** Requests the provider's sign-in address; warns and returns false on 404. Throws `UnreachableError`. */
 async function checkProvider(
   settings: Settings<'authUrl'>,
   attempt: Attempt,
@@ -162,7 +151,6 @@ async function checkProvider(
   return false;
 }
 
-/** An example of a good answer. */
 const EXAMPLES: Partial<Record<SettingName, string>> = {
   authUrl: 'https://id.example.com',
   baseUrl: 'https://events.example.com/v1',
@@ -184,17 +172,15 @@ async function askSetting(name: (typeof NEEDED)[number], context: Context): Prom
   return meantBy(name, withoutQuotes(await promptText(question, context, check)));
 }
 
-/**
- * Understands what people are given: a whole media type for its vendor, and an address without its scheme.
- */
+/** Accepts a whole media type for its vendor, and an address without its scheme. */
 function meantBy(name: SettingName, text: string): string {
   if (name === 'vendor') return parseSetting(name, text, settingNames[name].flag);
   return name === 'authUrl' || name === 'baseUrl' ? (withScheme(text) ?? text) : text;
 }
 
 /**
- * Asks before a sign-in replaces one at other addresses, which could no longer be found. Throws `UsageError`
- * without a terminal, or if the answer is no.
+ * Asks before replacing a sign-in at other addresses, which could then no longer be found. Throws
+ * `UsageError` without a terminal, or if declined.
  */
 async function confirmReplacement(settings: BoundSettings, { context, reporter }: Attempt): Promise<void> {
   const { profile, profileExists } = settings;

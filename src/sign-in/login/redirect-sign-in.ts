@@ -61,7 +61,7 @@ export async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Pr
   }
 }
 
-/** Returns what reports refused requests: each kind of refused redirect once, the rest under `--verbose`. */
+/** Reports each kind of refused redirect once, and other requests with `--verbose`. */
 function refusalReporter(reporter: Reporter): (request: RefusedRequest) => void {
   const reported = new Set<string>();
   return ({ came, reason, isRedirect }) => {
@@ -73,9 +73,9 @@ function refusalReporter(reporter: Reporter): (request: RefusedRequest) => void 
 }
 
 /**
- * Sends an authorization request to the provider itself where its metadata requires that (RFC 9126): the
- * browser then gets a reference to it. Returns the request unchanged elsewhere. Throws as `exchangeCode`
- * does, and `NotSignedInError` if the provider names no endpoint of its own for it.
+ * Pushes the authorization request to the provider if its metadata requires that (RFC 9126), and returns a
+ * request with a reference to it. Otherwise returns the request unchanged. Throws as `exchangeCode` does, and
+ * `NotSignedInError` if the provider names no endpoint on its own origin.
  */
 async function pushIfRequired(
   request: AuthorizationRequest,
@@ -91,16 +91,16 @@ async function pushIfRequired(
     });
   const pushed = await pushAuthorizationRequest(provider, proof, endpoint, request.url.searchParams);
   const url = new URL(`${urlText(provider.settings.authUrl)}/connect/authorize`);
-  // RFC 9126 section 4: the other parameters are in what was pushed.
+  // RFC 9126 section 4: the other parameters were pushed.
   const parameters = { client_id: provider.settings.clientId, request_uri: pushed.request_uri };
   url.search = new URLSearchParams(parameters).toString().replaceAll('+', '%20');
   return { ...request, url, validSeconds: pushed.expires_in || undefined };
 }
 
 /**
- * Returns an answer that names no issuer as one that need not, if the provider's metadata does not promise to
- * name one (RFC 9207 section 2.4) and a person at the terminal confirms it. Throws `NotSignedInError` for any
- * other answer of a foreign issuer.
+ * Accepts an answer without an issuer, if the provider's metadata does not promise one (RFC 9207 section 2.4)
+ * and a person at the terminal confirms it. Throws `NotSignedInError` for any other answer of a foreign
+ * issuer.
  */
 async function confirmUnnamed(
   { issuer, parameters }: Extract<AuthorizationAnswer, { kind: 'foreign' }>,
@@ -120,7 +120,7 @@ async function confirmUnnamed(
     },
   );
   if (issuer !== undefined || !canPrompt(context)) throw refused;
-  // Metadata that cannot be read may promise one.
+  // Unreadable metadata may promise an issuer.
   if (await withProvider(settings, attempt, promisesIssuer, OPTIONAL).catch(() => true)) throw refused;
   const provider = urlText(settings.authUrl);
   reporter.say(
@@ -132,7 +132,7 @@ async function confirmUnnamed(
   return answer;
 }
 
-/** The setup with `--issuer none`, which is saved. */
+/** Sets `--issuer none`, which is saved. */
 function withoutIssuer({ settings, ...setup }: SignInSetup): SignInSetup {
   const given = { ...settings.given, issuer: { text: 'none', source: 'the answer to a question' } };
   return { ...setup, settings: { ...settings, issuer: 'none', given } };

@@ -8,7 +8,6 @@ import type { SignInFlags } from './login-attempt.ts';
 import { prepareSignIn } from './login-setup.ts';
 import { signInByRedirect } from './redirect-sign-in.ts';
 
-/** Signs in from start to end: by the browser's redirect, a pasted address, or a code on another device. */
 export async function signIn(call: Call<SignInFlags>): Promise<void> {
   const { flags, settings, context, reporter } = call;
   if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment))
