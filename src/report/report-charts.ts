@@ -4,9 +4,9 @@ import type { Stats } from '../stats/statistics.ts';
 import { timeLabels } from '../stats/statistics-text.ts';
 import { shortened, terminalSafe, unicodeEscape } from '../terminal/terminal-text.ts';
 
-/** A table with its bars, which are left out on a narrow page. Their figures stand beside them. */
+/** Bars are left out on a narrow page, where their figures suffice. */
 export function tableHtml({ heads, rows }: Table): Html {
-  // What has a column of words beside its figures is a card on a narrow page.
+  // A table with a second column of words becomes cards on a narrow page.
   const hasStates = heads.filter(({ kind }) => kind === 'text').length > 1;
   const nameOf = (index: number) =>
     hasStates && index > 0 ? html` data-name="${heads[index]?.title ?? ''}"` : html``;
@@ -21,7 +21,7 @@ export function tableHtml({ heads, rows }: Table): Html {
 
 const LONGEST_CELL_CHARACTERS = 1000;
 
-/** Draws failures over time and below them, on a scale of their own, the deliveries that went well. */
+/** Failures, with deliveries below on a scale of their own. */
 export function timeChart({ buckets, window }: Stats): Html {
   const clock = timeLabels(buckets, window.zone);
   const panels: readonly Panel[] = [
@@ -33,15 +33,15 @@ export function timeChart({ buckets, window }: Stats): Html {
   const { length } = buckets;
   const every = Math.ceil(length / MOST_TIMES);
   const times = buckets.flatMap((bucket, index) => {
-    // The edge would cut the last ones.
+    // The edge of the page would cut the last ones.
     if (index % every !== 0 || (index > 0 && index + every > length)) return [];
     const isWide = index > 0 && (index % (2 * every) !== 0 || index + 2 * every > length);
     return [text(index / length, bottom + 18, 'muted', clock.label(bucket), isWide)];
   });
   const places = panels.map((panel, index) => ({ ...panel, top: index * (PANEL_PIXELS + TITLE_PIXELS) }));
   const height = bottom + AXIS_PIXELS;
-  // The scale has columns of its own beside the bars. These fill the width that is left: widths are shares of
-  // it. `label` describes them to screen readers.
+  // The scale has a fixed width; the bars fill the rest, so their widths are shares. `label` is for screen
+  // readers.
   return html`<div class="chart"><svg class="scale" aria-hidden="true" height="${height}">${places.flatMap(scaleLabels)}</svg>
 <svg role="img" aria-label="${label}" focusable="false" height="${height}">${[...places.flatMap(panelShapes), ...times]}</svg></div>`;
 }
@@ -56,12 +56,11 @@ const PANEL_PIXELS = 138;
 const TITLE_PIXELS = 30;
 const AXIS_PIXELS = 26;
 
-/** A panel, with the top of it in pixels. */
+/** `top` is in pixels. */
 interface PlacedPanel extends Panel {
   readonly top: number;
 }
 
-/** The scale of a panel: its marks, where its zero is, and how high a value stands above that. */
 function scaleIn({ values, top }: PlacedPanel) {
   const scale = scaleOf(Math.max(...values));
   const base = top + TITLE_PIXELS + PANEL_PIXELS - PANEL_MARGIN_PIXELS;
@@ -70,7 +69,7 @@ function scaleIn({ values, top }: PlacedPanel) {
 }
 
 const PANEL_MARGIN_PIXELS = 12;
-/** From the line of a mark down to the foot of its digits, so that they stand in its middle. */
+/** From a mark's line down to its digits' baseline, which centres them. */
 const DIGITS_PIXELS = 4;
 
 function scaleLabels(panel: PlacedPanel): Html[] {
@@ -95,7 +94,7 @@ function panelShapes(panel: PlacedPanel): Html[] {
 
 const compactNumber = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 
-/** Returns a scale of round whole numbers that reaches the highest value. */
+/** Round whole numbers up to the highest value. */
 function scaleOf(highest: number): { readonly end: number; readonly marks: readonly number[] } {
   const third = Math.max(1, highest / 3);
   const magnitude = 10 ** Math.floor(Math.log10(third));
@@ -104,20 +103,20 @@ function scaleOf(highest: number): { readonly end: number; readonly marks: reado
   return { end: count * step, marks: Array.from({ length: count + 1 }, (_, index) => index * step) };
 }
 
-/** The smallest size of a bar whose value is not zero. */
+/** Minimum height of a bar above zero, in pixels. */
 const LEAST = 2;
-/** Times below a chart: on a narrow page every second one is left out. */
+/** Maximum time labels; a narrow page hides every second one. */
 const MOST_TIMES = 8;
 
 type Role = 'ink' | 'muted' | 'rule' | 'failed' | 'success';
 
-/** `left` and `width` are shares of the width of the page. */
+/** `left` and `width` are shares of the page's width. */
 function bar(left: number, top: number, width: number, height: number, role: Role): Html {
   const [x, across] = [left, width].map((share) => `${rounded(100 * share)}%`) as [string, string];
   return html`<rect x="${x}" y="${rounded(top)}" width="${across}" height="${rounded(height)}" fill="${colorOf(role)}"/>`;
 }
 
-/** With `isWide`, it is left out on a narrow page. */
+/** `isWide`: hidden on a narrow page. */
 function text(left: number, y: number, role: Role, words: string, isWide = false): Html {
   const style = isWide ? html` class="wide"` : '';
   return html`<text x="${rounded(100 * left)}%" y="${rounded(y)}" fill="${colorOf(role)}"${style}>${words}</text>`;
@@ -131,7 +130,7 @@ function colorOf(role: Role): Html {
   return new Html(`var(--${role})`);
 }
 
-/** Text that is HTML already. All other text is escaped when it is put into a page. */
+/** Trusted HTML. All other text is escaped. */
 export class Html {
   readonly text: string;
 
@@ -142,7 +141,7 @@ export class Html {
 
 type Part = Html | string | number | readonly Html[];
 
-/** An HTML template. Parts are escaped unless they are `Html`. Attribute values must be in double quotes. */
+/** Escapes parts unless they are `Html`. Attribute values must be in double quotes. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(strings.reduce((text, string, at) => text + rendered(parts[at - 1] as Part) + string));
 }
@@ -161,14 +160,13 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Escapes text for HTML, between tags or in a quoted attribute. Control and bidirectional characters become
- * visible escapes.
+ * For text between tags or in quoted attributes. Control and bidirectional characters become visible escapes.
  */
 export function escaped(text: string): string {
   return visible(text).replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
 }
 
-/** Makes control and bidirectional characters visible, and lone surrogates, which UTF-8 cannot hold. */
+/** Also escapes lone surrogates, which UTF-8 cannot represent. */
 export function visible(text: string): string {
   return terminalSafe(text).replace(
     /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,

@@ -99,27 +99,25 @@ export async function run(call: Call<Flags>): Promise<void> {
   if (isOpened) await show(pathToFileURL(path.resolve(file)), call);
 }
 
-/** The text of a heading. Throws `UsageError` if it is empty. */
+/** Throws `UsageError` if it is empty. */
 function titleText(text: string): string {
   const title = text.trim();
   if (title === '') throw new UsageError('--title: the text is empty');
   return title;
 }
 
-/**
- * Throws `UsageError` for a name that the system would not show as a page, or people would not take for one.
- */
+/** Throws `UsageError` for a name that the system or people would not take for a page. */
 function checkName(file: string, isOpened: boolean): void {
-  // An unset variable of a script.
+  // An unset variable in a script.
   if (file === '') throw new UsageError('<file>: the name of the file is empty');
   if (file === '-' && isOpened)
     throw new UsageError('--open: a page on standard output cannot be shown: name a file');
-  // The system opens a file with the program for its extension, which might run it.
+  // The system opens files by extension and might run this one.
   if (isOpened && !/\.html?$/i.test(file))
     throw new UsageError(
       `--open: '${file}' does not end in .html, so the system would not show it as a page`,
     );
-  // People expect of these names what the page is not; a browser prints it as PDF.
+  // Names that promise another format; a browser can print the page as PDF.
   if (/\.(pdf|docx?|xlsx?|csv|json|md)$/i.test(file))
     throw new UsageError(`a report is an HTML page, and '${file}' names another kind of file`, {
       next: `name it ${file.replace(/\.\w+$/, '.html')}${/pdf$/i.test(file) ? ', and print that from the browser to PDF' : ''}`,

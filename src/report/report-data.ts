@@ -21,37 +21,35 @@ import type { Division } from '../stats/buckets.ts';
 import { type Stats, statsOfTable } from '../stats/statistics.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 
-/** Everything that a report shows. */
 export interface ReportData {
   readonly explained: Explained;
   readonly stats: Stats;
-  /** Some marketplaces, if the events are of several and were not kept to some. */
+  /** Set if events of several marketplaces are mixed and nobody chose one. */
   readonly mixedMarketplaces?: readonly string[] | undefined;
-  /** Who the events are for, by the field that names them; undefined where no event has it. */
+  /** By the name field; undefined if no event has it. */
   readonly customers: Affected | undefined;
-  /** Undefined where the events name no subscription. */
+  /** Undefined if the events have no subscription. */
   readonly subscriptions: Affected | undefined;
-  /** The latest failures, newest first. */
+  /** Newest first. */
   readonly failures: Items;
-  /** The field that names who a failure is for, where events have it. */
+  /** Undefined if no event has it. */
   readonly nameField: FieldPath | undefined;
-  /** All failures, grouped by the requested fields. */
+  /** All failures by the requested fields. */
   readonly groups: EventGroups | undefined;
 }
 
-/** Those that events are for, by one field. */
+/** Receivers, by one field. */
 export interface Affected {
   readonly field: FieldPath;
-  /** How many there are, with failures or without. */
+  /** All receivers, with or without failures. */
   readonly all: number;
-  /** Those with failures: first those that still fail, then the worst. */
+  /** Receivers with failures: those that still fail first, then the worst. */
   readonly rows: readonly Health[];
 }
 
 export interface ReportOptions extends SourceOptions {
-  /** Fields to group the failures by. */
   readonly by: readonly FieldPath[] | undefined;
-  /** Failures to show. */
+  /** Maximum failures to show. */
   readonly limit: number;
   readonly buckets: Division | undefined;
   readonly baseline: Baseline | undefined;
@@ -59,12 +57,12 @@ export interface ReportOptions extends SourceOptions {
 
 const SUBSCRIPTION = memberPath('subscriptionId');
 
-/** Reads the events of the window once, and finds in them what a report shows. */
+/** Reads the events of the window once. */
 export async function gatherReport(
   call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { by, limit, buckets, baseline, ...options }: ReportOptions,
 ): Promise<ReportData> {
-  // The status says what the table shows anyway; with both, the charts can tell how much went well.
+  // Read both statuses even if one is requested, so the charts show how much was delivered.
   const filters = options.filters.withStatuses();
   const { nameField } = filters;
   return await withEventSource(call, { ...options, filters }, async (source) => {
@@ -91,11 +89,10 @@ export async function gatherReport(
   });
 }
 
-/** The groupings of the events of a report. */
+/** Indexes of the groupings. */
 const BY_SUBSCRIPTION = 0;
 const BY_NAME = 1;
 
-/** The questions that a report asks about its events. */
 class ReportQuestions {
   readonly table = new OutcomeTable();
   readonly #health: HealthFold;
@@ -116,7 +113,6 @@ class ReportQuestions {
     this.#latest = new LatestFailures(limit);
   }
 
-  /** Reads the pages once, with what explains the failures. */
   async askOf(pages: AsyncIterable<PageOfOutcomes>, explained: TwoReadings): Promise<void> {
     const groups = this.#groups;
     const failed = groups && {
@@ -144,7 +140,7 @@ class ReportQuestions {
   }
 }
 
-/** Undefined where no event has a value in the field. */
+/** Undefined if no event has the field. */
 function affectedOf(
   all: readonly UnnamedHealth[],
   field: FieldPath,

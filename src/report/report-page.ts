@@ -40,30 +40,27 @@ import type { Affected, ReportData } from './report-data.ts';
 
 export interface ReportFacts {
   readonly filters: EventFilters;
-  /** The place of stored events; undefined for the service. */
+  /** The path of stored events; undefined for the service. */
   readonly from: string | undefined;
-  /** The heading in place of what the page says itself. */
+  /** Replaces the default heading. */
   readonly title: string | undefined;
   readonly baseline: Baseline | undefined;
-  /** The profile, if one was named. */
+  /** Set if one was named. */
   readonly profile: string | undefined;
   /** Milliseconds since the epoch. */
   readonly generatedAt: number;
 }
 
-/** Rows of a table that are shown at once. */
+/** Maximum rows shown without unfolding. */
 const SHOWN_ROWS = 15;
-/** Those that are on the page, of which the others can be unfolded. */
+/** Maximum rows on the page. */
 const MOST_ROWS = 100;
 
-/** The page without its contents: `{{name}}` stands for a part. Style and script are in it. */
+/** `{{name}}` is replaced by a part. Includes style and script. */
 const template = readFileSync(new URL('report.html', import.meta.url), 'utf8');
 const SCRIPT = /<script>([\s\S]*)<\/script>\n/;
 
-/**
- * Returns a page about failed deliveries: one HTML document that uses no network and runs only its own
- * script.
- */
+/** A self-contained HTML document that uses no network and runs only its own script. */
 export function reportPage(data: ReportData, facts: ReportFacts): string {
   const { events, failed, name, untold } = data.explained;
   const none = untold > 0 ? 'No known' : 'No';
@@ -80,7 +77,7 @@ export function reportPage(data: ReportData, facts: ReportFacts): string {
   return page.replaceAll(/\{\{(\w+)\}\}/g, (_, part: string) => parts[part] as string);
 }
 
-/** A part of the page as a content security policy names it. */
+/** For the content security policy. */
 function hashOf(part: RegExp): string {
   const [, text = ''] = part.exec(template) ?? [];
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -108,12 +105,12 @@ ${groups && groups.total > 0 ? groupsSection(groups, stats) : ''}
 ${data.failures.count > 0 ? latest(data, zone) : ''}`;
 }
 
-/** Groups of the failures, the largest first; hours and weekdays in the order of the clock. */
+/** Largest first; hours and weekdays follow the clock. */
 function groupsSection(groups: EventGroups, { window }: Stats): Html {
   const largest = groups.result();
   const title = `Failures by ${groups.fields.map(({ text }) => text).join(', ')}`;
   const clock = inOrderOfClock(groups, largest, window);
-  // The rows of a clock are few, and the last are not those that are least affected.
+  // A clock has few rows, and the last ones matter as much as the first.
   if (clock) return section(title, groupTable(clock, groups, window.zone), clock.length);
   return section(title, groupTable(largest, groups, window.zone));
 }
@@ -139,7 +136,7 @@ function lead(stats: Stats, explained: Explained): Html {
   return html`<strong>${grouped(stats.failed)} of ${grouped(stats.total)} ${stats.total === 1 ? 'event' : 'events'} failed</strong> (${percent(stats.failed / stats.total)}).`;
 }
 
-/** How many are affected, and how many of them still fail: customers where events name them. */
+/** Counts customers, or subscriptions if the events name no customers. */
 function affectedLead({ customers, subscriptions, stats }: ReportData, facts: ReportFacts): Html {
   const some = customers ?? subscriptions;
   if (!some || !stats.failed) return html``;
@@ -150,7 +147,6 @@ function affectedLead({ customers, subscriptions, stats }: ReportData, facts: Re
   return html`<p class="lead">${grouped(some.rows.length)} of ${grouped(some.all)} ${some.all === 1 ? noun : `${noun}s`} affected, ${still}.</p>`;
 }
 
-/** The causes come first. */
 function causesSection(explained: Explained, zone: TimeZone, isOver: boolean): Html {
   const rows = causeRows(explained, zone, isOver);
   return html`<section>
@@ -160,7 +156,7 @@ ${explanationFacts(explained).map((fact) => html`<p>${fact}</p>`)}
 </section>`;
 }
 
-/** A row for each cause, which is a card on a narrow page: what it is, when it was, and its figures. */
+/** Each row becomes a card on a narrow page. */
 function causesTable(rows: readonly CauseRow[]): Html {
   const cut = (text: string) => shortened(text, LONGEST_CONDITION_CHARACTERS);
   return html`<table class="figures cards causes">
@@ -186,7 +182,6 @@ ${timeChart(stats)}
 </section>`;
 }
 
-/** Those that are affected, with whether they still fail. */
 function affectedSection(
   title: string,
   { field, rows }: Affected,
@@ -206,7 +201,6 @@ function affectedSection(
   });
 }
 
-/** What people call it, with the id of a subscription. */
 function whoText({ values: [value], who, address }: Health): string {
   const text = anyText(value);
   const known = [who, address].filter((name) => name !== null);
@@ -224,7 +218,7 @@ function stateText(
   return lastFailed ? `last failure ${boundText(lastFailed, zone)}` : '-';
 }
 
-/** A table of which the first rows, `shown` of them, matter most: the others are folded. */
+/** Folds the rows after the first `shown`. */
 function section(title: string, { heads, rows }: Table, shown = SHOWN_ROWS): Html {
   const folded = { heads, rows: rows.slice(shown, MOST_ROWS) };
   const more = rows.length - shown;
@@ -253,18 +247,17 @@ ${table}
 }
 
 const CELL = 120;
-/** Longer JSON is cut: a browser could not open the page. */
+/** Longer JSON is cut, since browsers could not open the page. */
 const JSON_LENGTH_CHARACTERS = 50_000;
 
-/** Who failures are for. */
 interface Naming {
   readonly names?: SubscriptionLabels | undefined;
   readonly nameField?: FieldPath | undefined;
 }
 
 /**
- * Returns a table of failures, each with who it was for and why it failed, where the event tells, and its
- * JSON below. Known subscriptions have their address in place of the id, which the JSON has.
+ * A table of failures, each with its JSON below. Known subscriptions are shown by address; the JSON has their
+ * ids.
  */
 export function failuresTable(
   failures: Items,
@@ -299,7 +292,7 @@ ${read(failures).map(
 )}</table></div>`;
 }
 
-/** Ids and times are hard to read and to copy when they wrap. */
+/** Ids and times must not wrap: they would be hard to read and to copy. */
 const WHOLE = /^[\w.:+-]{1,40}$/;
 
 function cut(json: string): string {
@@ -312,7 +305,7 @@ interface FailureColumn {
   readonly path: FieldPath;
 }
 
-/** Every row is a failure, so that the status is left out. The last column says why the delivery failed. */
+/** Omits the status, since every row failed. The last column is the reason. */
 function columnsOf(failures: Items, nameField: FieldPath | undefined): FailureColumn[] {
   const known = tableColumns(membersOf([failures]), 'events');
   const telling = known.filter(({ text }) => text !== 'publishStatus');
