@@ -16,26 +16,26 @@ import { runFlags } from '../terminal/reporter.ts';
 import { type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
 import type { RowChange } from './watched-rows.ts';
 
-/** Facts about a change, looked up when it is reported. */
+/** Looked up when a change is reported. */
 export interface ChangeFindings {
-  /** The first cause of `events explain` over the run; null if none stands out. */
+  /** By `events explain` over the run; null if nothing stands out. */
   readonly cause: ReturnType<typeof explanationJson>['causes'][number] | null;
-  /** Null if the endpoint was not asked. */
+  /** Null if the endpoint was not checked. */
   readonly verdict: EndpointVerdict | null;
   readonly problem: EndpointProblem | null;
 }
 
 export interface FindingOptions {
-  /** The filters of the row's events; undefined if the service cannot filter by its field. */
+  /** Undefined if the service cannot filter by the row's field. */
   readonly filters: EventFilters | undefined;
   readonly concurrency: number;
-  /** The callback address to ask; undefined for none. */
+  /** The callback address to check, if any. */
   readonly endpoint: string | undefined;
 }
 
 type FindingCall = Pick<Call, 'flags' | 'settings' | 'context' | 'reporter'>;
 
-/** Time that is spent on a cause: an alarm must not be late for it. */
+/** Time limit for finding a cause, which must not delay an alarm. */
 const CAUSE_LIMIT_MS = 10_000;
 
 export async function findAboutChange(
@@ -60,7 +60,6 @@ async function askEndpoint(address: string, context: FindingCall['context']): Pr
   return { verdict: verdictOf(probe), problem: probe.problem };
 }
 
-/** The first cause of the failures of a run. */
 async function causeOf(
   { change, previous, since, until }: RowChange,
   filters: EventFilters | undefined,
@@ -77,7 +76,7 @@ async function causeOf(
     () => undefined,
   );
   const signal = AbortSignal.any([context.signal, over.signal]);
-  // Its notices are about a command that nobody typed.
+  // Suppress notices about a command that nobody typed.
   const silent = { ...reporter, quiet: true, notice: () => {}, warning: () => {} };
   const call = { settings, context: { ...context, signal }, reporter: silent };
   const explaining = explainEvents(call, { filters: within, from: undefined, concurrency });
@@ -98,7 +97,7 @@ async function causeOf(
   }
 }
 
-/** Bounds are exclusive, and the run's first failure belongs to it. */
+/** Bounds are exclusive, and the first failure belongs to the run. */
 function boundsOf(since: string | null, until: string | null): Pick<EventFilters, 'after' | 'before'> {
   const bound = (flag: string, time: string | null, by: number) => {
     const at = time === null ? undefined : parseInstant(time);

@@ -94,7 +94,7 @@ export function declare(command: Command): void {
   });
 }
 
-/** The flags of `--watch`. Its `--after` is the filter's, with another meaning. */
+/** Its `--after` is the filter's flag with another meaning. */
 function addWatchFlags(command: Command): void {
   const addTime = (name: string, description: string, lowest: number, preset?: string) =>
     command.addOption(
@@ -123,17 +123,16 @@ function addWatchFlags(command: Command): void {
   addTime('--retry-for', 'give up a change when the command has failed for this time', 0, 'never');
 }
 
-/** The flags that need `--watch`, and those about output that ends. */
+/** Flags that need `--watch`, and flags for output that ends. */
 const OF_WATCH = ['interval', 'overlap', 'state', 'afterFailures', 'remind', 'check', 'retryFor'];
 const OF_ONE_LOOK = [
   ...['exitCode', 'exitCodeFor', 'from', 'output', 'outputFile', 'json', 'csv', 'csvRaw', 'csvBom'],
   ...['csvDelimiter', 'noHeader'],
 ];
 
-/** The formats of a change that is printed. */
 const WATCH_FORMATS = ['table', 'ndjson'];
 
-/** The first of some flags that is given, as it is typed. */
+/** As typed. */
 function givenOf(names: readonly string[], flags: Flags): string | undefined {
   return flagWords({ ...flags, noHeader: flags.header === false || undefined }, names)[0];
 }
@@ -142,13 +141,12 @@ function isCommandTyped({ commands }: Pick<Call, 'commands'>): boolean {
   return typedWords(commands.root).behind.length > 0;
 }
 
-/** Throws `UsageError` for flags that only a watch has. */
 function refuseWatchFlags(call: Call<Flags>): void {
   const flag = givenOf(OF_WATCH, call.flags) ?? (isCommandTyped(call) ? 'a command after --' : undefined);
   if (flag !== undefined) throw new UsageError(`${flag} needs --watch`, { next: 'add --watch' });
 }
 
-/** Throws `UsageError` for flags that a watch does not have, or has only with a command or without one. */
+/** Throws `UsageError` for flags that contradict `--watch`, or depend on a command. */
 function checkWatchFlags(call: Call<Flags>): void {
   const { flags, args } = call;
   const isRun = args.length > 0;
@@ -198,7 +196,6 @@ async function runWatch(call: Call<Flags>): Promise<void> {
   await watchHealth(options, { ...call, flags: others });
 }
 
-/** The time of `--after`. */
 function lengthOf(text: string): number {
   const lengthMs = durationMs(text);
   if (lengthMs !== undefined) return lengthMs;
@@ -229,7 +226,7 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   const isAlarm = ({ state, silentSince }: Health) =>
     alarms.some((alarm) => (alarm === 'silent' ? silentSince !== undefined : state === alarm));
   if (report.rows.some(isAlarm)) return ExitCode.matched;
-  // Nor a list that nobody could read for one in which all are on.
+  // Nor an unreadable list for one in which all are on.
   const needsList = alarms.some((alarm) => alarm !== 'failing');
   return needsList && report.isListUnknown ? ExitCode.failed : ExitCode.done;
 }

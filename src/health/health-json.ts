@@ -1,7 +1,6 @@
 import type { Health } from '../questions/health-row.ts';
 import type { HealthReport } from './health.ts';
 
-/** The rows as `events health --json` prints them. */
 export function healthJson({ by, rows }: Pick<HealthReport, 'by' | 'rows'>) {
   return rows.map(({ values, ...row }) => ({
     by: Object.fromEntries(by.map(({ text }, field) => [text, values[field]])),
@@ -10,10 +9,10 @@ export function healthJson({ by, rows }: Pick<HealthReport, 'by' | 'rows'>) {
   }));
 }
 
-/** The members of a row's JSON beside the values that it is about. */
+/** Without the values that identify the row. */
 export function healthMembers(row: Omit<Health, 'values'>) {
   return {
-    // The address of a subscription that several names share identifies it better than the first of them.
+    // If several names share a subscription, its address identifies it better than the first name.
     name: row.isShared ? (row.address ?? row.who) : (row.who ?? row.address),
     state: row.state,
     failed: row.failed,

@@ -2,10 +2,9 @@ import { UsageError } from '../errors.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 
-/** By default the field of an event that the service filters by (service description, part 4). */
+/** The default; the service filters by it (service description, part 4). */
 export const SUBSCRIPTION: readonly FieldPath[] = [memberPath('subscriptionId')];
 
-/** Throws `UsageError` for filters by status. */
 export function refuseStatuses({ statuses }: EventFilters): void {
   if (statuses.length > 0)
     throw new UsageError('--status: health is about failures and successes alike', {
@@ -13,7 +12,6 @@ export function refuseStatuses({ statuses }: EventFilters): void {
     });
 }
 
-/** True if each row is a subscription. */
 export function areSubscriptions(by: readonly FieldPath[]): boolean {
   return by.length === 1 && by[0]?.steps.join('.') === 'subscriptionId';
 }

@@ -36,7 +36,6 @@ import { healthJson, healthMembers } from './health-json.ts';
 const WORST_FIRST =
   'worst first within each state, by the lower bound of the failure rate: 1 of 1 proves less than 40 of 50';
 
-/** Prints the state of each subscription, or of each value of another field. */
 export async function printHealth(
   report: HealthReport,
   options: SummaryOptions,
@@ -67,7 +66,7 @@ export async function printHealth(
   await printSummary(summary, options, call);
 }
 
-/** `2 of 5 failing, 1 recovered, 1 off`; of a time that is over `2 of 5 were failing at the end, …`. */
+/** `2 of 5 failing, 1 recovered, 1 off`; in the past `2 of 5 were failing at the end, …`. */
 function statesText(rows: readonly Health[], isOver: boolean): string {
   const number = (isCounted: (row: Health) => boolean) => rows.filter(isCounted).length;
   const failing = number(({ state }) => state === 'failing');
@@ -84,17 +83,17 @@ function statesText(rows: readonly Health[], isOver: boolean): string {
   return [`${failing} of ${rows.length} ${open}`, recovered, ...parts].join(', ');
 }
 
-/** True for a subscription that is on and has no events, which is not unusual for it. */
+/** A subscription that is on, without events, which is not unusual for it. */
 function isQuiet({ state, silentSince }: Health): boolean {
   return state === 'silent' && !silentSince;
 }
 
-/** True if a row failed at a lower rate than the one below it of the same state. */
+/** True if the row above, of the same state, failed at a lower rate. */
 function hasLowerRate(above: Health | undefined, { state, failed, events }: Health): boolean {
   return above?.state === state && above.events > 0 && above.failed / above.events < failed / events;
 }
 
-/** The order in which columns are left out, the highest first: times tell the most. */
+/** Columns with a higher rank are left out earlier. */
 const RANKS = { empty: 5, lastTen: 4, error: 3, lastFailure: 2, lastSuccess: 1 } as const;
 
 function healthTable(report: HealthReport, { zone }: EventFilters, unicode: boolean, isOver: boolean): Table {
@@ -102,7 +101,7 @@ function healthTable(report: HealthReport, { zone }: EventFilters, unicode: bool
   const time = (instant: Instant | undefined) => zone.shown(toSeconds(instant));
   const isNamed = rows.some(({ who }) => who !== null);
   const hasAddress = rows.some(({ address }) => address !== null);
-  // Names that several rows have do not identify them.
+  // Shared names do not identify rows.
   const isByName =
     isNamed &&
     new Set(rows.map(({ who }) => who)).size === rows.length &&
@@ -157,7 +156,7 @@ function healthTable(report: HealthReport, { zone }: EventFilters, unicode: bool
   };
 }
 
-/** A line for each row, with the members of the JSON; values of the fields first. */
+/** The values of the fields come first. */
 function healthCsv(report: HealthReport, guarded: (text: string) => string) {
   const lines = healthJson(report).map(({ by, value: _, ...members }) => ({ by, members }));
   const titles = Object.keys(healthMembers({ ...NO_EVENTS, address: null }));

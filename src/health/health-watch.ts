@@ -35,19 +35,19 @@ import {
 import { WatchedEndpoints } from './watched-endpoints.ts';
 import { areKeptRows, type RowChange, type RowRules, WatchedRows } from './watched-rows.ts';
 
-/** A watch over health in its final form. Times are in milliseconds. */
+/** Times are in milliseconds. */
 export interface HealthWatchOptions {
   readonly filters: EventFilters;
   readonly by: readonly FieldPath[];
   readonly concurrency: number;
   readonly interval: number;
-  /** How far each poll reaches back, for events that appear late. */
+  /** Overlap of polls, for events that appear late. */
   readonly overlap: number;
   readonly state: string | undefined;
   readonly failures: number;
   readonly lengthMs: number;
   readonly remindMs: number;
-  /** True if the endpoint of a row that fails or is silent is asked from this machine. */
+  /** Check the endpoints of rows that fail or are silent, from this machine. */
   readonly asksEndpoint: boolean;
   readonly isJson: boolean;
   readonly jq: string | undefined;
@@ -56,16 +56,15 @@ export interface HealthWatchOptions {
 
 type HealthCall = Call;
 
-/** The first reading, where no time is given, as of `events health`. */
+/** Default length of the first reading, as for `events health`. */
 const LOOK_BACK_MS = DAY_MS;
-/** The list of subscriptions takes the place of a poll so often. */
+/** Every so many polls, the list of subscriptions is requested instead. */
 const POLLS_PER_LIST = 5;
-/** Time between two looks at a row that has no events. */
+/** Interval between checks of a row without events. */
 const SILENCE_LOOK_MS = HOUR_MS;
-/** Rows that are looked at for a silence at once. */
+/** Maximum rows checked for a silence at once. */
 const MOST_LOOKED_AT = 100;
 
-/** Reports each change of a row's health once, until the program has to end. */
 export async function watchHealth(options: HealthWatchOptions, call: HealthCall): Promise<void> {
   await whileStateIsHeld(options.state, call, (held, place) =>
     withService(held, async (service, settings) => {
@@ -125,7 +124,7 @@ async function watchRows(
   };
   const rows = new WatchedRows(rules, saved?.kept);
   const save = async () => {
-    // The state must not be on the disk before what it passes over.
+    // The state must not be saved before the output that it covers.
     if (file) await context.stdout.sync?.();
     await file?.save({ ...follower.state, kept: rows.kept });
   };
@@ -146,7 +145,7 @@ async function watchRows(
   watch.requireAllReported();
 }
 
-/** The command of a watch, with the flag that decides about its rows. */
+/** Includes the flag that determines its rows. */
 function commandOf(by: readonly FieldPath[]): string {
   const fields = areSubscriptions(by) ? [] : ['--by', by.map(({ text }) => text).join()];
   return shellText(['events', 'health', '--watch', ...fields]);
@@ -173,7 +172,6 @@ interface WatchParts {
   readonly save: () => Promise<void>;
 }
 
-/** The polls of a watch over health, and what is done after each. */
 class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
   hasWarned = false;
   readonly #options: HealthWatchOptions;
@@ -182,7 +180,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
   readonly #endpoints: WatchedEndpoints | undefined;
   readonly #command: RepeatedCommand | undefined;
   readonly #shape: ((json: string, name: string) => Promise<string>) | undefined;
-  /** When rows were last looked at for a silence (milliseconds), by their keys. */
+  /** Time of the last check for a silence (milliseconds), by row key. */
   readonly #lookedAt = new Map<string, number>();
   #polls = 0;
 
@@ -202,10 +200,13 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
     return this.#parts.follower.ended;
   }
 
-  /** One poll for events. Now and then the list of subscriptions takes its place: one request an interval. */
+  /**
+   * Polls for events or, every few polls, requests the list of subscriptions instead: one request per
+   * interval.
+   */
   async *poll(): AsyncGenerator<readonly WatchedItem[]> {
     const isForList = this.#endpoints?.isOffered && this.#polls % POLLS_PER_LIST === POLLS_PER_LIST - 1;
-    // Failed polls do not count: the list must not look as if an outage were over.
+    // Failed polls do not count: a list must not suggest that an outage is over.
     if (isForList) await this.#endpoints?.look();
     else yield* this.#parts.follower.poll();
     this.#polls++;
@@ -235,7 +236,6 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
     );
   }
 
-  /** Reports the changes that are pending, one after the other. */
   async report(signal: AbortSignal): Promise<void> {
     const { rows, save } = this.#parts;
     for (let change = rows.pending[0]; change; change = rows.pending[0]) {
@@ -245,7 +245,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
     }
   }
 
-  /** Throws `ServiceError` if changes were given up. */
+  /** Throws `ServiceError` if the command failed on some changes for too long. */
   requireAllReported(): void {
     const changes = this.#command?.givenUp ?? [];
     if (changes.length === 0) return;
@@ -265,7 +265,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
     }
     const json = JSON.stringify(reportedJson(change, subject, findings, next), wellFormed);
     const text = this.#shape ? await this.#shape(json, nameOf(change, subject)) : json;
-    // A jq program such as select() leaves changes out.
+    // A jq program such as select() may drop changes.
     if (text === '') return;
     if (this.#command) return await this.#command.handle(commandSubject(change, subject, text), signal);
     const safe = context.stdout.isTerminal ? terminalSafe(text) : text;
@@ -287,7 +287,6 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
     return await findAboutChange(change, options, this.#call);
   }
 
-  /** Finds out which rows without events are silent against their rhythm. */
   async #lookForSilences(now: number): Promise<void> {
     const { by, filters, concurrency } = this.#options;
     const { rows } = this.#parts;
@@ -297,7 +296,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
         const { lastMs } = rows.historyOf(row);
         const isQuiet = row.endpoint === 'on' && row.silence === null && row.reported.level === 'fine';
         const lookedAt = this.#lookedAt.get(key) ?? Number.NEGATIVE_INFINITY;
-        // Of a subscription without events in the window one look finds out.
+        // If there are no events in the window, one check is enough.
         const isDue = lastMs === 0 ? !this.#lookedAt.has(key) : now - lookedAt >= SILENCE_LOOK_MS;
         return isQuiet && isDue && now - lastMs > SHORTEST_SILENCE_MS;
       })
@@ -325,7 +324,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
   }
 }
 
-/** A call whose questions nobody typed: what it has to say is not said. */
+/** Suppresses messages about requests that nobody typed. */
 function quietCall({
   settings,
   context,
@@ -334,7 +333,7 @@ function quietCall({
   return { settings, context, reporter: { ...reporter, quiet: true, notice: () => {}, warning: () => {} } };
 }
 
-/** The filters of a row's events; undefined if the service does not filter by its field. */
+/** Undefined if the service cannot filter by the row's field. */
 function filtersOfRow(
   filters: EventFilters,
   by: readonly FieldPath[],
@@ -348,12 +347,12 @@ function filtersOfRow(
     : undefined;
 }
 
-/** A reason that was cut in the middle of a character would be a parse error for jq and for receivers. */
+/** A reason cut inside a character would be a parse error for jq and receivers. */
 function wellFormed(_: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed() : value;
 }
 
-/** A change as messages name it. */
+/** For messages. */
 function nameOf(
   { change, key }: Pick<RowChange, 'change' | 'key'>,
   { subscriptionId, name }: ChangeSubject,
@@ -376,8 +375,8 @@ function commandSubject(change: RowChange, subject: ChangeSubject, text: string)
 }
 
 /**
- * Returns a function that runs a jq program on a change, and gives what it prints. It throws `UsageError`
- * with the change's name if the program fails: the change is kept, and the next run reports it.
+ * Runs a jq program on a change and returns its output. If the program fails, throws `UsageError` that names
+ * the change, which the next run reports again.
  */
 function jqShape(
   program: string,

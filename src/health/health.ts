@@ -12,19 +12,17 @@ import type { Instant } from '../time/instant.ts';
 import { areSubscriptions, refuseStatuses, SUBSCRIPTION } from './health-subject.ts';
 
 export interface HealthReport {
-  /** The time that it is about. */
   readonly after: Instant;
   readonly before: Instant;
-  /** The events whose outcome is not known. */
+  /** Events of unknown outcome. */
   readonly untold: number;
   readonly by: readonly FieldPath[];
-  /** True if the service's subscriptions could not be listed: those without events have no row. */
+  /** True if the list of subscriptions failed, so those without events have no row. */
   readonly isListUnknown: boolean;
-  /** Failing first, and of each state the worst. */
+  /** Failing first, and the worst first within each state. */
   readonly rows: readonly Health[];
 }
 
-/** Tells of each value of a field, or of several, whether its newest event failed. */
 export async function checkHealth(
   call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { by = SUBSCRIPTION, ...options }: SourceOptions & { readonly by?: readonly FieldPath[] | undefined },
@@ -59,7 +57,7 @@ export async function checkHealth(
   });
 }
 
-/** The rows are known by then, without their silences. Throws errors that are none of the service's. */
+/** Reports the rows without silences. Rethrows errors that are not the service's. */
 function warnOfUnknownSilences(error: unknown, reporter: Reporter): void {
   if (!(error instanceof ServiceError || error instanceof UnreachableError)) throw error;
   reporter.warning(`silence of subscriptions could not be checked: ${error.message}`);

@@ -10,11 +10,10 @@ import type { ChangeFindings } from './change-findings.ts';
 import { areSubscriptions } from './health-subject.ts';
 import { type RowChange, valuesOfKey, type WatchedRow } from './watched-rows.ts';
 
-/** The subject of a change. */
 export interface ChangeSubject {
   readonly by: readonly FieldPath[];
   readonly values: readonly unknown[];
-  /** The id of the subscription; undefined for a row of another field. */
+  /** Undefined for a row of another field. */
   readonly subscriptionId: string | undefined;
   readonly name: string | null;
 }
@@ -32,12 +31,12 @@ export function subjectOf(
     by,
     values,
     subscriptionId: areSubscriptions(by) && typeof id === 'string' ? id : undefined,
-    // As in the rows of `events health`: an address tells a receiver of several names apart better.
+    // If there are several names, the address identifies the receiver better.
     name: names.length > 1 ? (address ?? who) : (who ?? address),
   };
 }
 
-/** A change as `--ndjson` prints it, and as a command gets it: the row's JSON, and what changed. */
+/** For `--ndjson` and commands: the row's JSON and the change. */
 export function reportedJson(
   { key: _, row, ...change }: RowChange,
   { by, values, name }: ChangeSubject,
@@ -55,7 +54,6 @@ export function reportedJson(
   };
 }
 
-/** The command that shows more about a change. */
 export function nextCommand(
   { change, previous, since, until }: RowChange,
   { by, values, subscriptionId: id }: ChangeSubject,
@@ -80,14 +78,13 @@ function conditionText(field: string, value: unknown): string {
     : `${field} = ${typeof value === 'string' ? value : JSON.stringify(value)}`;
 }
 
-/** Bounds of searches are exclusive: `by` milliseconds take the event at the bound in. */
+/** Search bounds are exclusive: moving them by `by` milliseconds includes the event at the bound. */
 function boundWords(flag: string, time: string | null, by: 1 | -1): string[] {
   const instant = time === null ? undefined : parseInstant(time);
   const bound = instant && instantAt(Math.floor(milliseconds(instant)) + by);
   return bound ? [flag, bound.text] : [];
 }
 
-/** The lines of a change for people. */
 export function linesOfChange(
   change: RowChange,
   { values, name }: ChangeSubject,

@@ -7,17 +7,17 @@ import { quietSubscriptions } from '../questions/silent-rows.ts';
 import { valuesOfKey, type WatchedRows } from './watched-rows.ts';
 
 /**
- * The states of a watch's subscriptions at the service: on, off or gone. The service's list has those that
- * are on; others are asked for once when they leave it.
+ * Endpoint states of the watched subscriptions. The service lists only those that are on; others are
+ * requested once when they leave the list.
  */
 export class WatchedEndpoints {
-  /** False once the service has turned out not to list subscriptions. */
+  /** False once the service proves not to list subscriptions. */
   isOffered = true;
   readonly #rows: WatchedRows;
   readonly #filters: EventFilters;
   readonly #service: Service;
   readonly #call: Pick<Call, 'context' | 'reporter'>;
-  /** Those that are not in the list, and were asked for. */
+  /** Unlisted subscriptions that were requested. */
   readonly #asked = new Set<string>();
   readonly #known = new Map<string, NamedSubscription>();
   #seenRows = -1;
@@ -35,7 +35,6 @@ export class WatchedEndpoints {
     this.#call = call;
   }
 
-  /** True if there are rows that were not asked about. */
   get hasNewRows(): boolean {
     return this.isOffered && this.#seenRows !== this.#rows.rows.size;
   }
@@ -44,7 +43,7 @@ export class WatchedEndpoints {
     return this.#known.get(id.toLowerCase())?.callbackUrl;
   }
 
-  /** Asks for the list, and for the rows that are newly missing in it. Never rejects for the service. */
+  /** Requests the list, then rows newly missing from it. Never rejects for errors of the service. */
   async look(): Promise<void> {
     const { context, reporter } = this.#call;
     const names = new SubscriptionNames(this.#service, context);

@@ -22,26 +22,24 @@ import { HOUR_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { WatchedItem } from '../watch/watch-follower.ts';
 
-/** The state that a row changed to. */
 export type RowChangeName = 'recovered' | Exclude<AlarmLevel, 'fine'>;
 
-/** One change as it is kept until it is reported: values of JSON. */
+/** JSON, kept until it is reported. */
 export interface RowChange {
   readonly key: string;
   readonly change: RowChangeName;
-  /** The state that was reported before; null if nothing was wrong. */
+  /** The state reported before; null if nothing was wrong. */
   readonly previous: RowChangeName | null;
   readonly since: string | null;
-  /** The end of what has recovered. */
+  /** The end of a problem that has ended. */
   readonly until: string | null;
-  /** True if it was reported before and still lasts. */
+  /** True if it was reported before and lasts. */
   readonly reminder: boolean;
-  /** The failed events of the run, and all of them. */
   readonly run: { readonly failed: number; readonly events: number } | null;
   readonly row: RowFacts;
 }
 
-/** The members of a row's JSON, but for its values and its name. */
+/** Without its values and its name. */
 export interface RowFacts {
   readonly state: string;
   readonly failed: number;
@@ -58,28 +56,27 @@ export interface RowFacts {
 
 type Endpoint = 'on' | 'off' | 'gone';
 
-/** A row as a state keeps it. */
+/** As saved in a state file. */
 export interface WatchedRow {
-  /** The history up to the events that a late one may still precede. */
+  /** History up to the events that a late event may still precede. */
   settled: RowHistory;
-  /** These events, in order of creation. */
+  /** In order of creation. */
   unsettled: DeliveryOutcome[];
-  /** The events of each hour of the window: its number since the epoch, those that failed, all of them. */
+  /** Counts by hour of the window; hours count from the epoch. */
   hours: [hour: number, failed: number, events: number][];
   names: string[];
   address: string | null;
   endpoint: Endpoint;
   silence: { readonly since: string; readonly usualGapSeconds: number } | null;
-  /** The last report. `at`: its time in milliseconds. */
+  /** `at` is in milliseconds. */
   reported: { readonly level: AlarmLevel; readonly since: string | null; readonly at: number };
 }
 
-/** All rows as a state keeps them. */
+/** As saved in a state file. */
 export interface KeptRows {
-  /** False while the first reading goes on, which reports only how each row is at its end. */
+  /** False during the first reading, which reports only each row's final state. */
   readonly isRead: boolean;
   readonly rows: readonly (readonly [key: string, row: WatchedRow])[];
-  /** Changes that were not reported yet. */
   readonly pending: readonly RowChange[];
 }
 
@@ -89,19 +86,19 @@ export interface RowRules extends AlarmRules {
   readonly nameField: FieldPath | undefined;
   /** Milliseconds for which events are counted. */
   readonly windowMs: number;
-  /** How far a poll reaches back, in milliseconds. */
+  /** Overlap of polls, in milliseconds. */
   readonly overlapMs: number;
-  /** Milliseconds after which a change that lasts is reported again. */
+  /** Milliseconds after which a lasting change is reported again. */
   readonly remindMs: number;
 }
 
 const MOST_VALUES = 100_000;
-/** Names of one row that are kept. */
+/** Maximum names kept for a row. */
 const MOST_NAMES = 20;
 
 /**
- * The rows of `events health --watch`, as a fold over new events. Each event is seen once. `pending` are the
- * changes to report, in order.
+ * The rows of `events health --watch`, as a fold over new events, each seen once. `pending` are the changes
+ * to report, in order.
  */
 export class WatchedRows {
   readonly pending: RowChange[];
@@ -132,7 +129,7 @@ export class WatchedRows {
     return this.#rows;
   }
 
-  /** Sees new events in order of creation, and adds what they change to `pending`. */
+  /** Takes events in order of creation. */
   see(found: readonly WatchedItem[]): void {
     const items = Items.of(found.map(({ text }) => text));
     for (let item = 0; item < items.count; item++) this.#seeEvent(items, item, found[item] as WatchedItem);
@@ -155,7 +152,7 @@ export class WatchedRows {
     }
   }
 
-  /** The row of a key, which is made if there is none. */
+  /** Creates the row if needed. */
   rowOf(key: string): WatchedRow {
     const known = this.#rows.get(key);
     if (known) return known;
@@ -185,7 +182,7 @@ export class WatchedRows {
     countOutcome(row, outcome);
     const history = this.historyOf(row);
     if (outcome.at >= history.lastMs) {
-      // A run may have become long enough before this event.
+      // The run may have become long enough before this event.
       this.#compare(key, row, outcome.at);
       row.unsettled.push(outcome);
       this.#current.set(row, withOutcome(history, outcome));
@@ -200,8 +197,8 @@ export class WatchedRows {
   }
 
   /**
-   * All events created before `now` (milliseconds, the service's clock) were seen, except late ones. Adds
-   * what the time has changed and what has to be reported again to `pending`.
+   * Call when all events before `now` (milliseconds, the service's clock) were seen, except late ones. Adds
+   * changes that depend on time, and reminders.
    */
   reach(now: number): void {
     const { overlapMs, windowMs, remindMs } = this.#rules;
@@ -219,7 +216,7 @@ export class WatchedRows {
     }
   }
 
-  /** Sets what the service says of the endpoint of a row. No run of failures outlasts a switch. */
+  /** Sets the state reported by the service. Ends a run of failures if it changed. */
   setEndpoint(key: string, endpoint: Endpoint, address: string | null): void {
     const row = this.rowOf(key);
     row.address = address ?? row.address;
@@ -235,14 +232,14 @@ export class WatchedRows {
     this.rowOf(key).silence = { since: since.text, usualGapSeconds };
   }
 
-  /** No event created before the time (milliseconds) can appear any longer. */
+  /** No event from before the time (milliseconds) can still appear. */
   #settle(row: WatchedRow, time: number): void {
     const count = row.unsettled.findIndex(({ at }) => at >= time);
     const settled = row.unsettled.splice(0, count < 0 ? row.unsettled.length : count);
     row.settled = settled.reduce(withOutcome, row.settled);
   }
 
-  /** Adds a change to `pending` if the level of a row differs from the one reported. */
+  /** Adds a change to `pending` if the row's level differs from the one reported. */
   #compare(key: string, row: WatchedRow, now: number): boolean {
     if (!this.#isRead) return false;
     const { level: previous, since: began } = row.reported;
@@ -289,7 +286,7 @@ function sinceOf(level: AlarmLevel, row: WatchedRow, history: RowHistory, now: s
   return level === 'silent' ? (row.silence?.since ?? now) : now;
 }
 
-/** When it was over: a run at the first of its last successes, a silence at the event that ended it. */
+/** A run ends at the first of its last successes, a silence at the next event. */
 function endOf(previous: AlarmLevel, history: RowHistory, now: string): string {
   if (previous === 'failing') return history.ended?.until ?? now;
   return previous === 'silent' ? (history.last ?? now) : now;
@@ -328,14 +325,12 @@ function factsOf(row: WatchedRow, history: RowHistory, change: RowChangeName): R
   };
 }
 
-/** The values of a row, from its key. */
 export function valuesOfKey(key: string): unknown[] {
   return key.split('\n').map(exactValue);
 }
 
 const CHANGES: readonly unknown[] = ['recovered', ...ALARM_LEVELS.filter((level) => level !== 'fine')];
 
-/** True for rows as `kept` gives them. */
 export function areKeptRows(value: unknown): value is KeptRows {
   if (!isObject(value)) return false;
   const { isRead, rows, pending } = value;
