@@ -27,22 +27,21 @@ import { SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { type About, aboutJson, type NameHealth } from './about.ts';
 
-/** A line of the page: what it is about, and what is said. */
 interface Fact {
   readonly label: string;
   readonly text: string;
   readonly isBad?: boolean;
 }
 
-/** Causes that the page has room for. */
+/** Maximum causes shown. */
 const MOST_CAUSES = 3;
-/** Subscriptions of one name that the page has room for. */
+/** Maximum subscriptions shown. */
 const MOST_SUBSCRIPTIONS = 3;
-/** Names with the word that the page has room for. */
+/** Maximum names shown. */
 const MOST_NAMES = 5;
 const LABEL_COLUMNS = 15;
 
-/** Prints all about one subscription; Markdown is a text for the ticket. */
+/** Markdown is a text for a ticket. */
 export async function printAbout(about: About, options: SummaryOptions, call: SummaryCall): Promise<void> {
   const { filters, from } = options;
   const tense = tenseOf(isPast(options, about.before, call.context.clock.now()));
@@ -116,7 +115,6 @@ function titleOf(about: About): string {
   return `${who}, found ${found[by]}${endpoint === null ? '' : states[endpoint]}`;
 }
 
-/** The words of states that are told at their time, or afterwards. */
 function tenseOf(isOver: boolean) {
   return isOver
     ? {
@@ -155,7 +153,7 @@ function factsOf(
   const then =
     earlier && `; ${grouped(earlier.failed)} of ${grouped(earlier.events)} in the same time before`;
   const { lastFailed } = health;
-  // What decides stands within the first screen; causes may take many lines.
+  // Put the decisive facts on the first screen, since causes may take many lines.
   const facts: (Fact | undefined)[] = [
     { label: 'state', text: stateText(about, zone, tense), isBad: isBadState(health.state) },
     { label: 'events', text: `${counts}${then ?? ''}` },
@@ -181,7 +179,7 @@ function factsOf(
   return facts.filter((fact) => fact !== undefined);
 }
 
-/** A line for each of several names that the word is in, the worst first. */
+/** Worst first; only if the word matches several names. */
 function nameFacts({ ofNames }: About, time: (instant: Instant) => string, tense: Tense): Fact[] {
   if (ofNames.length < 2) return [];
   const facts = ofNames
@@ -193,7 +191,7 @@ function nameFacts({ ofNames }: About, time: (instant: Instant) => string, tense
     : facts;
 }
 
-/** A line for each of several subscriptions, the worst first. */
+/** Worst first; only if there are several. */
 function subscriptionFacts(
   { ofSubscriptions }: About,
   time: (instant: Instant) => string,
@@ -204,7 +202,6 @@ function subscriptionFacts(
   return shown.map(({ id, ...health }) => partFact('subscription', id, health, time, tense));
 }
 
-/** A line of one of several that the page is about. */
 function partFact(
   label: string,
   name: string,
@@ -248,7 +245,7 @@ function stateText({ health, outage, silence }: About, zone: TimeZone, tense: Te
   if (silence && state !== 'failing') return tense.silent;
   if (events === 0) return 'no events in this time';
   if (state !== 'failing') return state === 'recovered' ? tense.recovered : tense.ok;
-  // The outage is followed back beyond the window.
+  // The outage may have begun before the window.
   const isOutage = outage !== undefined && outage.until === undefined;
   const since = isOutage ? outage.since : failingSince;
   const earlier = (isOutage ? outage.edge : edge) ? ' or earlier' : '';
@@ -270,7 +267,7 @@ function outageText(
   return length === 0 ? open : `${open}, last failure after ${lengthText(length)}`;
 }
 
-/** A line for the largest outage, if the last one is another and smaller one. */
+/** Only if it is not the last outage. */
 function largestFacts(about: About, zone: TimeZone, tense: Tense): Fact[] {
   const { outage, largestOutage: largest } = about;
   const isOther = largest && outage && compareInstants(largest.lastFailed, outage.lastFailed) !== 0;
@@ -294,13 +291,13 @@ function sharedText({ shared, health }: About, tense: Tense): string {
   return `${grouped(others)} of the ${grouped(subscriptions - 1)} other subscriptions failed too, ${tense.stillFailing(grouped(more), more === 1)}`;
 }
 
-/** What to type next, in the order of use. */
+/** In order of use. */
 function commandsOf(about: About, { from, filters }: SummaryOptions): AdvisedCommand[] {
   const { subscriptionIds, health, outage, after } = about;
   const [id, other] = subscriptionIds;
   if (id === undefined) return [];
   if (other !== undefined) return pagesOfFailing(about, from, filters);
-  // Failures of the window may stand before its last outage, which may have begun before the window.
+  // The window may have failures before its last outage, which may itself have begun earlier.
   const starts = [health.firstFailed, outage?.since].filter((start) => start !== undefined);
   const [since = after] = starts.sort(compareInstants);
   // Bounds are exclusive.
@@ -318,12 +315,11 @@ function commandsOf(about: About, { from, filters }: SummaryOptions): AdvisedCom
   ];
 }
 
-/** The end of the window, where one was given. */
 function endWords({ before }: About, { before: given }: SummaryOptions['filters']): string[] {
   return given ? ['--until', before.text] : [];
 }
 
-/** Of several subscriptions: the pages of those with failures, the worst first. */
+/** Worst first. */
 function pagesOfFailing(
   { ofSubscriptions }: About,
   from: string | undefined,
@@ -333,9 +329,7 @@ function pagesOfFailing(
   return failing.map(({ id }) => hooktrailOver(from, 'events about', id, ...filters.words('subscription')));
 }
 
-/**
- * True if the failures are those of an endpoint that is known: they go on, or no other subscription has any.
- */
+/** True if the endpoint is known and seems to be at fault: it still fails, or no other subscription does. */
 function isEndpointToCheck({ address, endpoint, health, shared }: About): boolean {
   const isKnown = address !== null && endpoint !== 'gone';
   const isOfEndpoint = health.state === 'failing' || shared.withFailures <= 1;

@@ -36,40 +36,38 @@ import { type TimeZone, UTC } from '../time/time-zone.ts';
 
 export interface AboutOptions extends SourceOptions {
   readonly word: string;
-  /** A number of which percentiles are said. */
+  /** A number to print percentiles of. */
   readonly latencyField: FieldPath | undefined;
 }
 
-/** What a word stands for. */
 type Subject =
   | { readonly by: 'id' | 'address'; readonly id: string }
-  /** Several subscriptions may have a name. */
+  /** Several subscriptions may share a name. */
   | { readonly by: 'name'; readonly id: undefined };
 
 export interface About {
   readonly by: Subject['by'];
   readonly word: string;
-  /** The time that it is about. */
   readonly after: Instant;
   readonly before: Instant;
-  /** The subscriptions of its events. */
   readonly subscriptionIds: readonly string[];
   readonly name: string | null;
   readonly address: string | null;
-  /** Null where nobody tells. */
+  /** Null if unknown. */
   readonly endpoint: 'on' | 'off' | 'gone' | null;
-  /** Of all its events; of several subscriptions the state is that of the worst. */
+  /** Of all its events, with the state of the worst subscription. */
   readonly health: OwnHealth;
-  /** Its subscriptions, the worst first; the events of others are not counted. */
+  /** Worst first, counting only its own events. */
   readonly ofSubscriptions: readonly SubscriptionHealth[];
-  /** The names that the word is in, the worst first; none of an id or an address. */
+  /** Names that the word matches, worst first; empty for an id or an address. */
   readonly ofNames: readonly NameHealth[];
   /**
-   * The same length of time before; undefined for events that are read once, and where no time was given.
+   * The window before, of the same length; undefined without a given window, or if the events can be read
+   * only once.
    */
   readonly earlier: Counted | undefined;
   readonly outage: Outage | undefined;
-  /** The outage of the window with the most failures; of several subscriptions there is none. */
+  /** The outage in the window with the most failures; undefined for several subscriptions. */
   readonly largestOutage: LargestOutage | undefined;
   readonly silence: Silence | undefined;
   readonly causes: readonly Cause[];
@@ -77,18 +75,15 @@ export interface About {
   readonly latency: { readonly field: string; readonly percentiles: Percentiles } | undefined;
 }
 
-/** Of the events that the page is about. */
 type OwnHealth = Omit<Health, 'values' | 'address'>;
 
 type HealthInShort = Pick<Health, 'state' | 'failed' | 'events' | 'failingSince' | 'edge'>;
 
-/** How one of several subscriptions does. */
 export interface SubscriptionHealth extends HealthInShort {
   readonly id: string;
   readonly lastFailed: Instant | undefined;
 }
 
-/** How one of several that the word may mean does. */
 export interface NameHealth extends HealthInShort {
   readonly name: string;
 }
@@ -100,7 +95,7 @@ export interface Counted {
   readonly failed: number;
 }
 
-/** How many subscriptions have failures too: whether it is this one's endpoint, or more. */
+/** Shows if only this endpoint fails, or others too. */
 export interface Shared {
   readonly subscriptions: number;
   readonly withFailures: number;
@@ -108,10 +103,9 @@ export interface Shared {
 }
 
 const SUBSCRIPTION = memberPath('subscriptionId');
-/** How far an outage is followed back. */
+/** Maximum days to follow an outage back. */
 const OUTAGE_DAYS = 30;
 
-/** Reads what there is to say about one subscription, or one name. */
 export async function askAbout(
   call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { word, latencyField, ...options }: AboutOptions,
@@ -142,7 +136,7 @@ export async function askAbout(
     source.warnOfUnknown(everyone.untold, everyone.times);
     const chosen = chosenFilters(source.filters, word, subject, nameField);
     const [worst] = reading.ofSubscriptions();
-    // The deliveries of another subscription say nothing about the outage of this one.
+    // Deliveries to another subscription do not end this one's outage.
     const failing = worst && ids.size > 1 ? chosen.withSubscriptions([worst.id]) : chosen;
     const outage = await findOutage(
       source,
@@ -177,7 +171,7 @@ export async function askAbout(
   return await about.finally(() => Promise.all(asked.map((questions) => questions.close())));
 }
 
-/** What is known of the one subscription that the events are of. */
+/** Null unless the events are of one subscription. */
 function endpointOf(
   ids: ReadonlySet<string>,
   names: SubscriptionNames | undefined,
@@ -187,12 +181,12 @@ function endpointOf(
   return { address: names.nameOf(id) ?? null, endpoint: names.of(id)?.state ?? null };
 }
 
-/** The groupings of the events that the page is about. */
+/** Indexes of the groupings. */
 const ALL = 0;
 const BY_SUBSCRIPTION = 1;
 const BY_NAME = 2;
 
-/** The questions about a window: those about one subscription or name, and about all others beside it. */
+/** Questions about the subject's events, and about those of all others. */
 class AboutQuestions {
   readonly everyone = new HealthFold([[SUBSCRIPTION]], UTC);
   readonly receivers = new Receivers();
@@ -213,7 +207,7 @@ class AboutQuestions {
     }: {
       readonly nameField: FieldPath | undefined;
       readonly latencyField: FieldPath | undefined;
-      /** Reads the pages again, where that is possible. */
+      /** Undefined if the pages can be read only once. */
       readonly again: (() => AsyncIterable<PageOfOutcomes>) | undefined;
     },
   ) {
@@ -242,7 +236,6 @@ class AboutQuestions {
     for await (const { items, haveFailed } of pages) yield { items: this.#keep(items), haveFailed };
   }
 
-  /** Gives up what is kept for a second reading. */
   async close(): Promise<void> {
     await this.#failures.close();
   }
@@ -260,7 +253,7 @@ class AboutQuestions {
     return rows.flatMap(({ values: [id], ...row }) => (typeof id === 'string' ? [{ ...row, id }] : []));
   }
 
-  /** An event may be for several, of whom the word means one. */
+  /** An event may have several names, only one of which matches. */
   ofNames(): NameHealth[] {
     const rows = namedRows(this.#own.result(BY_NAME), false, undefined);
     return rows.flatMap(({ values: [value], ...row }) => {
@@ -273,7 +266,7 @@ class AboutQuestions {
     return (await this.#failures.explain(zone)).causes;
   }
 
-  /** Deliveries of another subscription end no outage: it is looked for in one alone. */
+  /** Deliveries to another subscription do not end an outage, so this needs a single one. */
   largestOutage(): LargestOutage | undefined {
     return this.receivers.result().size === 1 ? findLargestOutage(this.#own) : undefined;
   }
@@ -292,7 +285,6 @@ class AboutQuestions {
     return this.#latency && percentiles && { field: this.#latency.field.text, percentiles };
   }
 
-  /** Warnings of a name that nobody has, if none is known, and of a field that no event has. */
   doubts(isUnknownName: boolean): string[] {
     const ofName = isUnknownName ? this.#keep.doubts() : [];
     if (!this.#latency || this.#latency.result() || !this.#sample) return ofName;
@@ -304,18 +296,17 @@ function backTo(after: Instant): Instant {
   return instantAt(milliseconds(after) - OUTAGE_DAYS * DAY_MS) ?? after;
 }
 
-/** The places in which a word is looked for. */
 interface Knowledge {
   readonly source: EventSource;
-  /** Undefined where nobody names subscriptions. */
+  /** Undefined if subscriptions cannot be listed. */
   readonly names: SubscriptionNames | undefined;
   readonly nameField: FieldPath | undefined;
 }
 
 /**
- * Finds out what a word stands for, and reads its events. A subscription that is switched off is in no list:
- * its address is known only by its events, which are asked for last. Throws `UsageError` if the word stands
- * for nothing, or for several subscriptions, and `ServiceError` if the service does not let that be known.
+ * Resolves the word and reads its events. Subscriptions that are switched off are not listed: their addresses
+ * are known only through events, which are searched last. Throws `UsageError` if the word matches nothing or
+ * several subscriptions, and `ServiceError` if the service cannot resolve it.
  */
 async function readSubject(
   word: string,
@@ -330,7 +321,7 @@ async function readSubject(
   const name: Subject = { by: 'name', id: undefined };
   const named = nameField && (await read(name, filters));
   if (named && named.health.events > 0) return { subject: name, reading: named };
-  // Without the list nobody knows whether the word is in an address.
+  // Without the list the word could be in any address.
   await names?.requireList();
   const late =
     subjectOf(word, names) ?? (names?.isListed ? await findUnlisted(word, { ...known, names }) : undefined);
@@ -343,21 +334,20 @@ async function readSubject(
   throw unknownWord(word, known);
 }
 
-/** Days before the window's end in which events name subscriptions that are off or gone. */
+/** Days before the window's end to search for subscriptions that are off or gone. */
 const UNLISTED_DAYS = 30;
-/** Events that are read to find subscriptions that are off or gone, the newest first. */
+/** Maximum events read in that search, newest first. */
 const MOST_EVENTS_READ = 20_000;
 
-/** A name whose last event came before the window, with the subscription of that event. */
+/** A name whose last event precedes the window; `lastId` is that event's subscription. */
 interface EarlierName {
   readonly by: 'earlier name';
   readonly lastId: string;
 }
 
 /**
- * Looks for a word in the addresses of subscriptions that the service does not list, but that had events of
- * late, and in the names of those events. Throws `ServiceError` if the address of some cannot be read: the
- * word may be in one of them.
+ * Searches recent events for unlisted subscriptions whose address contains the word, and for names that match
+ * it. Throws `ServiceError` if some addresses cannot be read, since the word may be in one of them.
  */
 async function findUnlisted(
   word: string,
@@ -390,10 +380,7 @@ async function findUnlisted(
   );
 }
 
-/**
- * The subscription that a word is the id of, or a part of its address, as far as addresses are known. Throws
- * `UsageError` if it is in several.
- */
+/** Matches the id or part of a known address. Throws `UsageError` if it matches several. */
 function subjectOf(word: string, names: SubscriptionNames | undefined): Subject | undefined {
   const [guid, another] = guidsIn(word);
   if (guid !== undefined && another === undefined) return { by: 'id', id: guid.toLowerCase() };
@@ -432,12 +419,12 @@ function unknownWord(word: string, { source, names }: Knowledge): UsageError {
   );
 }
 
-/** The filters for another reading of events whose first reading had all doubts. */
+/** For another reading of events whose doubts were already reported. */
 function withoutDoubts(filters: EventFilters): EventFilters {
   return new EventFilters({ ...filters, hasDoubts: false });
 }
 
-/** The filters of the one that the word stands for, for parts of the time and for earlier ones. */
+/** For other windows of the same subject. */
 function chosenFilters(
   filters: EventFilters,
   word: string,
@@ -449,7 +436,7 @@ function chosenFilters(
   return new EventFilters({ ...certain, nameWords: [word], nameField });
 }
 
-/** Counts the same length of time before: the service does, where it filters by all that is asked. */
+/** The service counts if it can apply all filters. */
 async function countEarlier(
   source: EventSource,
   chosen: EventFilters,
@@ -473,7 +460,7 @@ async function countEarlier(
   return { ...within, ...count.result() };
 }
 
-/** The object that `events about --json` prints. `next` are the commands to type. */
+/** `next` are the commands to suggest. */
 export function aboutJson(about: About, next: readonly string[]) {
   const { silence } = about;
   const { name: _, ...health } = healthMembers({
