@@ -9,7 +9,7 @@ import type { Items } from '../items/items.ts';
 import { groupTable } from '../stats/groups-text.ts';
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import type { Palette } from '../terminal/palette.ts';
-import { grouped, terminalSafeLine } from '../terminal/terminal-text.ts';
+import { grouped, terminalSafeLine, withAsciiCuts } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { type Browsing, type EventList, type Narrowing, rememberLatest } from './browsing.ts';
 import { markTexts } from './marked-text.ts';
@@ -43,7 +43,8 @@ export function screenLines(browsing: Browsing, look: Look): string[] {
   const { leftOut } = browsing;
   const note = leftOut === undefined ? [] : [look.palette.dim(cutToWidth(leftOut, columns - 1))];
   const blank = Array.from({ length: rows - 1 - note.length - shown.length }, () => '');
-  return [...shown, ...blank, ...note, footerLine(browsing, look, columns)];
+  const lines = [...shown, ...blank, ...note, footerLine(browsing, look, columns)];
+  return look.unicode ? lines : lines.map(withAsciiCuts);
 }
 
 function bodyLines(browsing: Browsing, look: Look): readonly string[] {

@@ -21,7 +21,7 @@ import { withService } from '../sign-in/session.ts';
 import { openSearch } from '../sources/find-events.ts';
 import { storedEvents } from '../sources/stored-events.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
-import { paletteOf, takesUnicode } from '../terminal/palette.ts';
+import { paletteOf } from '../terminal/palette.ts';
 import { grouped } from '../terminal/terminal-text.ts';
 import { localZone, type TimeZone, UTC } from '../time/time-zone.ts';
 import { eventLines, type Look, leftOutOf, screenLines } from './browse-views.ts';
@@ -95,9 +95,9 @@ async function showList(
     nameField: filters.nameField,
     marked: filters.grepTexts,
     constant: events.constantFields,
-    draw: await loadDraw(palette),
+    draw: await loadDraw(palette, reporter.takesUnicode),
     palette,
-    unicode: takesUnicode(context),
+    unicode: reporter.takesUnicode,
     place,
     help,
     names,

@@ -1,5 +1,6 @@
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import { type Palette, statusPaint } from '../terminal/palette.ts';
+import { withAsciiCuts } from '../terminal/terminal-text.ts';
 import { type Column, GAP, shownText, type TableCell, timeWithin } from './table-layout.ts';
 
 type Rows = readonly (readonly TableCell[])[];
@@ -29,7 +30,7 @@ const BORDERS = [
 ];
 
 /** Uses cli-table3 if the rows fit a screen and the library measures all texts as `cellWidth` does. */
-export async function loadDraw(palette: Palette): Promise<Draw> {
+export async function loadDraw(palette: Palette, takesUnicode = true): Promise<Draw> {
   const { default: CliTable } = await import('cli-table3');
   const noBorders = Object.fromEntries(BORDERS.map((name) => [name, '']));
   const drawByLibrary = (columns: readonly Column[], rows: readonly DrawnRow[]) => {
@@ -42,7 +43,7 @@ export async function loadDraw(palette: Palette): Promise<Draw> {
     table.push(...rows.map((row) => row.map(({ text, paint }) => (paint ? paint(text) : text))));
     return table.toString().split('\n');
   };
-  return drawer(palette, (columns, wholeRows) => {
+  const draw = drawer(palette, (columns, wholeRows) => {
     const rows = wholeRows.map((row) => row.map((cell, index) => fitted(cell, columns[index] as Column)));
     const isForScreen = rows.length > 0 && rows.length <= SCREEN_ROWS;
     const isMeasuredAlike =
@@ -50,6 +51,7 @@ export async function loadDraw(palette: Palette): Promise<Draw> {
     if (isMeasuredAlike) return drawByLibrary(columns, rows);
     return rows.map((row) => paddedLine(columns, row, cutToWidth));
   });
+  return takesUnicode ? draw : (...table) => draw(...table).map(withAsciiCuts);
 }
 
 function fitted(cell: DrawnCell, column: Column): DrawnCell {

@@ -30,18 +30,18 @@ export interface TableLook {
 /** Text other than simple letters also needs `loadWidthsFor`. */
 export async function loadTableLook(
   output: Pick<Output, 'isTerminal' | 'columns'>,
-  reporter: Pick<Reporter, 'stdoutColor'>,
+  reporter: Pick<Reporter, 'stdoutColor' | 'takesUnicode'>,
 ): Promise<TableLook> {
   const palette = await paletteOf(reporter.stdoutColor);
   if (!output.isTerminal) return { room: undefined, palette, draw: plainDraw(palette) };
-  return { room: output.columns, palette, draw: await loadDraw(palette) };
+  return { room: output.columns, palette, draw: await loadDraw(palette, reporter.takesUnicode) };
 }
 
 /** Each line is ended. */
 export async function tableText(
   table: Table,
   output: Pick<Output, 'isTerminal' | 'columns'>,
-  reporter: Pick<Reporter, 'stdoutColor'>,
+  reporter: Pick<Reporter, 'stdoutColor' | 'takesUnicode'>,
 ): Promise<string> {
   const texts = table.rows.flatMap((row) => row.map((cell) => (typeof cell === 'string' ? cell : '')));
   await loadWidthsFor([...table.heads.map(({ title }) => title), ...texts]);

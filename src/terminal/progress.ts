@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { cutToWidth, loadWidths } from './cell-width.ts';
 import { plain, redraws, takesUnicode } from './palette.ts';
 import type { Reporter } from './reporter.ts';
-import { grouped, terminalSafeLine } from './terminal-text.ts';
+import { grouped, terminalSafeLine, withAsciiCuts } from './terminal-text.ts';
 
 export interface Progress {
   /** Replaces the given parts. The next frame shows them. */
@@ -52,7 +52,7 @@ export function startProgress(
   const isUnicode = takesUnicode(context);
   const text = () => {
     const cut = cutToWidth(line(), stderr.columns - 3);
-    return isUnicode ? cut : cut.replace(/…$/, '~');
+    return isUnicode ? cut : withAsciiCuts(cut);
   };
   const show = async () => {
     const { default: ora } = await import('ora');

@@ -1,7 +1,7 @@
 import { type Advice, adviceText, type RunFlags } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { type ErrorParts, ExitCode, type HooktrailError, InterruptedError } from '../errors.ts';
-import { type ColorLevel, colorLevel, type Palette, paletteOf, redraws } from './palette.ts';
+import { type ColorLevel, colorLevel, type Palette, paletteOf, redraws, takesUnicode } from './palette.ts';
 import { fittedLines, terminalSafe, terminalSafeBlock } from './terminal-text.ts';
 
 /** The options that decide how much is printed, and in what colour. */
@@ -22,6 +22,8 @@ export interface Reporter {
   readonly debug: boolean;
   /** The colour level of standard output. */
   readonly stdoutColor: ColorLevel;
+  /** False if the locale excludes characters beyond ASCII. */
+  readonly takesUnicode: boolean;
   readonly palette: Palette;
   /** Prints text that the user needs to continue, whatever the options are. */
   say(text: string): void;
@@ -78,6 +80,7 @@ export async function createReporter(
     verbose,
     debug: flags.debug === true,
     stdoutColor: colorLevel(stdout, environment, flags.color),
+    takesUnicode: takesUnicode(context),
     palette,
     say: (text) => line(fitted(text)),
     notice: (text) => notice(fitted(adviceText(text, run))),

@@ -101,3 +101,8 @@ export function shortened(text: string, length: number): string {
   const characters = Array.from(text.slice(0, 2 * length + 2));
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
 }
+
+/** Returns a line whose cut texts end in `~`, for a terminal that shows ASCII alone. */
+export function withAsciiCuts(line: string): string {
+  return line.replaceAll('…', '~');
+}

@@ -108,6 +108,13 @@ test('the list shows who an event is for, where a field names that', async () =>
   expect(lines[3]).toMatch(/id-2 +- +-$/);
 });
 
+test('a locale without UTF-8 gets cut lines in ASCII', async () => {
+  const { state } = await browsing([event(1, `,"name":"${'long '.repeat(20)}"`)], { columns: 60 });
+  const screen = (unicode: boolean) => screenLines(state, { ...look, unicode }).join('\n');
+  expect(screen(true)).toContain('…');
+  expect(screen(false)).not.toMatch(/[^\x20-\x7e\n]/);
+});
+
 test('the list shows times in the zone, and again in another', async () => {
   const items = [event(1, ',"createdOn":"2026-11-20T12:00:00.1234567Z"')];
   const { press, lines } = await browsing(items, { columns: 100 });

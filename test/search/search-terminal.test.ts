@@ -48,6 +48,16 @@ describe('a search on a terminal', () => {
     expect(searching.queries()[0]).toMatch(/limit\(1,30\)$/);
   });
 
+  test('a locale without UTF-8 gets cut cells in ASCII', async () => {
+    await using searching = await startSearching({ events: 0 });
+    searching.control.addEvent({
+      eventType: 'document.with-a-name-that-no-column-of-80-has-room-for.signed',
+    });
+    const { stdout } = await search(searching, [], { LC_ALL: 'C' });
+    expect(stdout).toContain('~');
+    expect(stdout).toMatch(/^[\x20-\x7e\n]*$/);
+  });
+
   test.each([
     ['events search --since 7d', '2 events'],
     ['events search --since 7d -n 1', '1 of 2 events'],

@@ -21,6 +21,7 @@ export function fakeReporter(stdoutColor: Reporter['stdoutColor'] = 0): FakeRepo
     verbose: false,
     debug: false,
     stdoutColor,
+    takesUnicode: true,
     palette: plain,
     say: (text) => void said.push(text),
     command: (line) => void said.push(line),
