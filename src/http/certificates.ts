@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { DetailedPeerCertificate, SecureContext, TLSSocket } from 'node:tls';
 import { TRUST_AUTHORITY, TransportError } from './transport.ts';
 
-/** OpenSSL's codes for a chain that ends at no authority we know. */
+/** OpenSSL's codes for a chain that ends at an unknown authority. */
 const UNTRUSTED = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -15,7 +15,7 @@ const NEXT_STEPS = {
   otherHost: 'check the host name in the URL: it has to be one that the certificate is for',
   expired: "its operator has to renew it; check this machine's date if that is not so",
   notYet: "check this machine's date; if it is right, its operator has to put the earlier certificate back",
-  // The server sends its own certificate alone. Which of the two it is cannot be seen from here.
+  // The server sends only its own certificate, so a private authority and a missing intermediate look alike.
   leafAlone: `${TRUST_AUTHORITY}; if it is a public one, the server lacks the intermediate certificate, which its operator has to add`,
 };
 
@@ -23,14 +23,15 @@ export function isUntrusted(error: unknown): boolean {
   return UNTRUSTED.has((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** Returns whether this Node can read the operating system's certificate authorities. */
+/** True if this Node can read the operating system's certificate authorities. */
 export async function readsSystemTrust(): Promise<boolean> {
   return 'getCACertificates' in (await import('node:tls'));
 }
 
 /**
- * The operating system's certificate authorities together with Node's own; undefined if this Node cannot read
- * them (before 22.15). Used only if Node's own are not enough, since some systems take long to list theirs.
+ * Returns the operating system's certificate authorities together with Node's own; undefined if this Node
+ * cannot read them (before 22.15). Used only if Node's own are not enough, since some systems take long to
+ * list theirs.
  */
 export async function systemTrust(): Promise<SecureContext | undefined> {
   const tls: typeof import('node:tls') & { getCACertificates?: (type: string) => string[] } = await import(
@@ -43,8 +44,8 @@ export async function systemTrust(): Promise<SecureContext | undefined> {
 }
 
 /**
- * The error for a refused certificate, which names its issuer and the reason; undefined for other failures.
- * `openUnchecked` opens a connection that accepts any certificate.
+ * Explains a refused certificate with its issuer and the reason; undefined for other failures.
+ * `openUnchecked`: opens a connection that accepts any certificate.
  */
 export async function trustFailure(
   error: unknown,
@@ -70,7 +71,7 @@ export async function trustFailure(
   return failure(`is not trusted: its authority is ${authority(certificate)}`, next, 'untrusted');
 }
 
-/** The issuer at the end of the chain that was sent. */
+/** Returns the issuer at the end of the chain that the server sent. */
 function authority(certificate: DetailedPeerCertificate): string {
   let last = certificate;
   while (last.issuerCertificate && last.issuerCertificate !== last) last = last.issuerCertificate;

@@ -13,7 +13,7 @@ import { connectFailure, TEMPORARY, TransportError } from './transport.ts';
 
 // The only file that loads undici, by its parts: its full entry point costs as much to load as Node itself.
 
-/** The parts of the context that connections use, where there is one. */
+/** The parts of the context used by connections, if there is a context. */
 export interface ConnectionContext extends Pick<Context, 'resolveHost'> {
   readonly memory?: Pick<RunMemory, 'proxySignIn'>;
 }
@@ -24,8 +24,8 @@ export interface Connections {
 }
 
 /**
- * Opens connections when requests need them, through the proxy that `proxyFor` names, and keeps them alive.
- * That fails with `TransportError`.
+ * Opens connections when requests need them, through the proxy from `proxyFor`, and keeps them alive. Fails
+ * with `TransportError`.
  */
 export function createConnections(
   limits: RequestLimits,
@@ -34,7 +34,7 @@ export function createConnections(
 ) {
   const sockets = new Set<Socket>();
   const closing = new AbortController();
-  // Every connection that is being opened listens to it.
+  // Every connection being opened listens to it.
   setMaxListeners(0, closing.signal);
   const connectorWith = (tls: buildConnector.BuildOptions = {}) =>
     // `within` limits the time. TCP keep-alive probes would begin after a minute without data. Every request
@@ -48,7 +48,7 @@ export function createConnections(
     return socket;
   };
 
-  /** TLS over a connection, with its certificate verified. Rejects with Node's error. */
+  /** Adds TLS to a connection and verifies the certificate. Rejects with Node's error. */
   const secure = (
     connect: buildConnector.connector,
     options: buildConnector.Options,
@@ -56,7 +56,7 @@ export function createConnections(
     signal: AbortSignal,
   ) =>
     new Promise<Socket>((resolve, reject) => {
-      // Its types leave out that it returns the socket that it opens.
+      // Its types omit the returned socket.
       const opening = connect({ ...options, httpSocket }, (error, socket) => {
         if (error) reject(error);
         else resolve(socket);
@@ -66,8 +66,8 @@ export function createConnections(
     });
 
   /**
-   * Opens a connection to a service or a proxy, for TLS with the operating system's authorities too. Rejects
-   * with `TransportError`, which names a refused certificate.
+   * Opens a connection to a service or a proxy; for TLS, also accepts the operating system's authorities.
+   * Rejects with `TransportError`, which names a refused certificate.
    */
   const openTrusted = async (options: buildConnector.Options, url: URL, isProxy: boolean, proxy?: URL) => {
     const open = async (connect: buildConnector.connector) => {
@@ -86,13 +86,13 @@ export function createConnections(
         return await open(connector);
       });
     } catch (error) {
-      // No data is sent over this connection: it is opened to read the refused certificate.
+      // Only opened to read the refused certificate: no data is sent.
       const unchecked = () => open(connectorWith({ rejectUnauthorized: false, maxCachedSessions: 0 }));
       throw (await trustFailure(error, url, unchecked)) ?? connectFailure(error, url, isProxy);
     }
   };
 
-  /** A tunnel by `CONNECT` (RFC 9110 section 9.3.6). */
+  /** RFC 9110 section 9.3.6. */
   const openTunnel = async (proxy: URL, target: URL): Promise<Socket> => {
     const path = `${target.hostname}:${target.port || 443}`;
     const user = [proxy.username, proxy.password].map(unencoded).join(':');
@@ -104,7 +104,7 @@ export function createConnections(
 
   const connectThrough = async (proxy: URL, target: URL, path: string, credentials?: string) => {
     const headers = { host: path, ...(credentials ? { 'proxy-authorization': credentials } : {}) };
-    // undici takes the name for TLS from the `Host` of `CONNECT`. Without one, it is that of the proxy.
+    // undici takes the name for TLS from the `Host` of `CONNECT`. Without one, it uses that of the proxy.
     const agent = agentOver(
       (options) => openTrusted({ ...options, servername: '' }, proxy, true),
       { headersTimeout: limits.connect },
@@ -137,7 +137,7 @@ export function createConnections(
     },
     { ...NO_IDLE_LIMITS, maxResponseSize: limits.bytes },
   );
-  /** Returns whether a server that broke a connection without TLS off speaks TLS. Nothing is sent to it. */
+  /** True if a server that broke off a connection without TLS speaks TLS. Nothing is sent to it. */
   const speaksTls = async (url: URL): Promise<boolean> => {
     const options = { protocol: 'https:', hostname: bareHost(url), host: url.host, port: url.port };
     const connect = connectorWith({ rejectUnauthorized: false, maxCachedSessions: 0 });
@@ -163,7 +163,7 @@ export function createConnections(
     speaksTls,
     dispatch: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) =>
       agent.dispatch(options, handler),
-    /** Closes every connection at once, including those that are still being opened. */
+    /** Closes every connection at once, including those still being opened. */
     async close() {
       closing.abort(new Error('the connections were closed'));
       // TLS over a tunnel never closes if the tunnel, which was opened first, is destroyed before it.
@@ -203,8 +203,8 @@ function agentOver(
     const socket = client[symbols.kSocket];
     const parser = socket?.[symbols.kParser];
     if (parser) liftParserLimits(parser, isForTunnel);
-    // An alert after the handshake, as for a client certificate in TLS 1.3, does not end the socket by
-    // itself: undici would report the end that follows in its place.
+    // An alert after the handshake, such as for a client certificate in TLS 1.3, does not end the socket by
+    // itself: undici would report only the end that follows.
     socket?.on('error', (error) => socket.destroy(error));
   });
   return agent;
@@ -225,7 +225,7 @@ function proxyRefusal(proxy: URL, target: URL, status: number): TransportError {
   return new TransportError(kind, text, undefined, PROXY_STEPS[status]);
 }
 
-/** The next step for a status with which a proxy refuses a tunnel, where that is not to check its address. */
+/** Next steps by the status of a proxy that refuses a tunnel, other than checking its address. */
 const PROXY_STEPS: Readonly<Record<number, string>> = {
   302: 'open any page in a browser on this network, which may want you to sign in first',
   403: 'ask those who run the proxy to allow the host and port, or name the host in NO_PROXY if it can be reached directly',

@@ -15,30 +15,24 @@ import { proxyFor } from './proxy.ts';
 import { connectFailure, PAGE_LIMITS } from './transport.ts';
 import { transportOver } from './undici-client.ts';
 
-/** What an endpoint showed to this machine. */
 export interface EndpointProbe {
-  /** The addresses of its name; null if they are not known here. */
+  /** The addresses of its name; null if unknown on this machine. */
   readonly dns: readonly string[] | null;
   readonly tls: TlsProbe | null;
-  /** The status of the answer to HEAD; null if none was asked for or came. */
+  /** The status of the answer to HEAD; null if there is none. */
   readonly http: number | null;
-  /** Why a delivery would fail; null if nothing shows that. */
+  /** Why a delivery would fail; null if no fault was found. */
   readonly problem: EndpointProblem | null;
 }
 
 export interface TlsProbe {
-  /** RFC 3339. */
   readonly validFrom: string;
-  /** RFC 3339. */
   readonly validTo: string;
   /** True if the certificate is for the host. */
   readonly host: boolean;
-  /** The hosts that the certificate is for. */
   readonly names: readonly string[];
   readonly issuer: string;
-  /**
-   * True if its dates hold and its chain ends at an authority that this machine trusts, whatever its host.
-   */
+  /** True if its dates are valid and its chain ends at a trusted authority, regardless of the host. */
   readonly trusted: boolean;
 }
 
@@ -49,16 +43,15 @@ export type EndpointProblem =
   | { readonly kind: 'host' }
   | { readonly kind: 'untrusted'; readonly reason: Untrusted };
 
-/** The problem of a subscription without an address that can be asked. */
 export const NO_ADDRESS_PROBLEM = {
   kind: 'address',
   message: 'its callback address is not an HTTP URL',
 } as const satisfies EndpointProblem;
 
-/** `incomplete-chain`: the endpoint sends its own certificate without the one that issued it. */
+/** `incomplete-chain`: the endpoint sends its own certificate without the issuer's. */
 type Untrusted = 'self-signed' | 'incomplete-chain' | 'unknown-authority';
 
-/** `unverified`: it takes connections, without TLS. */
+/** `unverified`: it accepts connections, without TLS. */
 export type EndpointVerdict = 'ok' | 'broken' | 'unverified';
 
 export function verdictOf({ problem, tls }: Pick<EndpointProbe, 'problem' | 'tls'>): EndpointVerdict {
@@ -72,9 +65,9 @@ const LIMITS = { ...PAGE_LIMITS, connect: STEP_LIMIT_MS, idle: STEP_LIMIT_MS, to
 type ProbeContext = Pick<Context, 'environment' | 'clock' | 'signal' | 'resolveHost' | 'memory'>;
 
 /**
- * Looks at an endpoint from this machine: its name, the connection, the certificate and, over a verified
- * connection alone, the answer to HEAD of its path. No event and no secret is sent, and no redirect followed.
- * The name is resolved once; each address is checked, and then connected to as it is.
+ * Probes an endpoint from this machine: its name, the connection, the certificate and, only over a verified
+ * connection, the answer to HEAD of its path. Sends no event and no secret, and follows no redirect. The name
+ * is resolved once, and the checked addresses are the ones connected to.
  */
 export async function probeEndpoint(
   endpoint: URL,
@@ -89,7 +82,7 @@ export async function probeEndpoint(
     dns = await within(STEP_LIMIT_MS, signal, () => addressesOf(endpoint, context.resolveHost));
   } catch (error) {
     signal.throwIfAborted();
-    // Behind a proxy it is the proxy that knows names.
+    // With a proxy, names are resolved there.
     if (proxy === undefined) return { ...nothing, problem: failed('name', error, endpoint) };
     dns = null;
   }
@@ -113,7 +106,7 @@ function failed(kind: 'name' | 'connection' | 'http' | 'tls', error: unknown, ur
   return { kind, message: connectFailure(error, url).message };
 }
 
-/** Opens a connection through the proxy, or to the first of the addresses that accepts. */
+/** Connects through the proxy, or to the first address that accepts. */
 async function openConnection(
   url: URL,
   proxy: URL | undefined,
@@ -122,7 +115,7 @@ async function openConnection(
 ): Promise<Socket> {
   if (proxy) {
     const connections = createConnections(LIMITS, () => undefined, { memory });
-    // The connection to the proxy, and its answer.
+    // One step to connect to the proxy, and one for its answer.
     const tunnel = within(2 * STEP_LIMIT_MS, signal, () => connections.openTunnel(proxy, url));
     return await tunnel.catch(async (error) => {
       await connections.close();
@@ -132,7 +125,7 @@ async function openConnection(
   return await within(STEP_LIMIT_MS, signal, (ending) => connectToFirst(addresses, portOf(url), ending));
 }
 
-/** Waits until a socket has come so far. Rejects after some time, and then destroys it. */
+/** Waits for an event of a socket. Rejects after some time, and then destroys the socket. */
 async function opened<Opening extends Socket>(
   socket: Opening,
   event: string,
@@ -167,7 +160,7 @@ async function secured(
 ): Promise<TLSSocket> {
   const host = bareHost(url);
   const name = isIP(host) === 0 ? { servername: host } : {};
-  // What the certificate is worth is looked at below; nothing is sent unless it is verified.
+  // The certificate is checked below; nothing is sent unless it is verified.
   const options = { socket, host, ...name, ALPNProtocols: ['http/1.1'], rejectUnauthorized: false };
   return await opened(
     connectTls({ ...options, ...(secureContext ? { secureContext } : {}) }),
@@ -228,7 +221,7 @@ function problemOf(
   return trusted ? undefined : { kind: 'untrusted', reason: UNTRUSTED[code] ?? 'unknown-authority' };
 }
 
-/** OpenSSL's results of a verification that have an explanation of their own. */
+/** OpenSSL's results of a verification with an explanation of their own. */
 const UNTRUSTED: Readonly<Record<string, Untrusted>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'self-signed',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'incomplete-chain',
@@ -239,7 +232,7 @@ function namesOf({ subject, subjectaltname = '' }: PeerCertificate): string[] {
   return names.length > 0 ? names : [subject?.CN ?? []].flat();
 }
 
-/** The status of the answer to HEAD of the path, without query and user information. */
+/** Sends HEAD of the path, without query and user information. */
 async function askHead(
   socket: TLSSocket,
   { origin, pathname }: URL,

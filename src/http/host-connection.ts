@@ -3,25 +3,24 @@ import { connect, isIP, type Socket } from 'node:net';
 /** Addresses of `localhost`. A resolver is not asked: it may answer with another machine. */
 const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1'];
 
-/** The time that an address has before the next one is tried too (RFC 8305 section 5). */
+/** Milliseconds before the next address is tried as well (RFC 8305 section 5). */
 const ATTEMPT_DELAY_MS = 250;
 
-/** As undici opens its sockets; Node's types leave the buffer's size out. */
+/** The options that undici uses; Node's types omit the buffer's size. */
 const SOCKET_OPTIONS = { noDelay: true, highWaterMark: 64 * 1024 };
 
 export type ResolveHost = (host: string) => Promise<readonly string[]>;
 
-/** A host as a socket takes it: without the brackets that an IPv6 address has in a URL. */
 export function bareHost({ hostname }: Pick<URL, 'hostname'>): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-/** The port of a URL, which leaves out that of its scheme. */
+/** Defaults to the port of the scheme, which a URL omits. */
 export function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): number {
   return Number(port || (protocol === 'https:' ? 443 : 80));
 }
 
-/** The addresses of a URL's host. Rejects with the resolver's error. */
+/** Rejects with the resolver's error. */
 export async function addressesOf(url: URL, resolveHost: ResolveHost = lookUp): Promise<readonly string[]> {
   const host = bareHost(url);
   if (host === 'localhost') return LOOPBACK_ADDRESSES;
@@ -30,7 +29,7 @@ export async function addressesOf(url: URL, resolveHost: ResolveHost = lookUp): 
 
 async function lookUp(host: string): Promise<readonly string[]> {
   const dns = await import('node:dns');
-  // As Node itself does when it connects: no addresses of a family that this machine does not have.
+  // Like Node when it connects: omits addresses of a family that this machine lacks.
   const options = { all: true, hints: dns.ADDRCONFIG } as const;
   return await new Promise((resolve, reject) => {
     dns.lookup(host, options, (error, found) => {
@@ -41,10 +40,10 @@ async function lookUp(host: string): Promise<readonly string[]> {
 }
 
 /**
- * Connects to the first address that accepts (RFC 8305). Node would give up each address but the last after
- * 250 ms: of a host whose IPv6 leads nowhere and whose IPv4 takes longer, it reaches neither. Here the next
- * address is tried after that time, or at once when one fails, and those before go on. Rejects with the first
- * failure when all have failed, and with the signal's reason.
+ * Connects to the first address that accepts (RFC 8305). Node would give up each address except the last
+ * after 250 ms: for a host whose IPv6 is unreachable and whose IPv4 takes longer, it reaches neither. Here
+ * the next address is tried after that time, or at once on a failure, while earlier attempts continue.
+ * Rejects with the first failure when all have failed, or with the signal's reason.
  */
 export function connectToFirst(
   addresses: readonly string[],
@@ -92,7 +91,7 @@ export function connectToFirst(
   });
 }
 
-/** The addresses by turns of one family and the other, beginning with the resolver's first (section 4). */
+/** Alternates between address families, beginning with the resolver's first address (RFC 8305 section 4). */
 function alternatingFamilies(addresses: readonly string[]): string[] {
   const family = isIP(addresses[0] ?? '');
   const first = addresses.filter((address) => isIP(address) === family);
@@ -104,8 +103,8 @@ function alternatingFamilies(addresses: readonly string[]): string[] {
 }
 
 /**
- * Calls `work` with a signal that aborts after `limitMs`, and when `outer` does, and does not wait for what
- * cannot be ended, such as a resolver. Rejects with the signal's reason: `ETIMEDOUT`, or that of `outer`.
+ * Calls `work` with a signal that aborts after `limitMs`, or with `outer`, and does not wait for work that
+ * cannot be aborted, such as a resolver. Rejects with the signal's reason: `ETIMEDOUT`, or that of `outer`.
  */
 export async function within<Result>(
   limitMs: number,

@@ -3,14 +3,14 @@ import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
 /**
- * Bytes of a request's headers; Node's own limit is 16 KiB. A browser sends a server on 127.0.0.1 the cookies
- * of every other one there, since cookies belong to no port.
+ * Bytes of a request's headers; Node's own limit is 16 KiB. A browser sends the cookies of all servers on
+ * 127.0.0.1 to each of them, since cookies do not depend on the port.
  */
 export const HEADER_LIMIT_BYTES = 64 * 1024;
 
 /**
- * Lets a server that `create` makes listen on each address that the host stands for: `localhost` is both
- * loopback addresses, as far as the machine has them. Rejects with the system's error if one cannot be bound.
+ * Listens on each address of the host, with servers made by `create`: `localhost` means both loopback
+ * addresses, if the machine has them. Rejects with the system's error if one cannot be bound.
  */
 export async function listenOnHost(
   { host, port, backlog }: { readonly host: string; readonly port: number; readonly backlog?: number },
@@ -40,14 +40,14 @@ export async function listenOnHost(
 }
 
 /**
- * `localhost` may resolve to either address family, and a program that holds the port on the other one would
- * get the requests.
+ * `localhost` may resolve to either address family, and a program with the port on the other one would get
+ * the requests.
  */
 function addressesOf(host: string): string[] {
   return /^(?:.*\.)?localhost\.?$/i.test(host) ? ['127.0.0.1', '::1'] : [host];
 }
 
-/** Answers a request that the parser refused. `onOverflow` is called for one whose headers are too long. */
+/** Answers a request that the parser refused. `onOverflow`: called if its headers are too long. */
 export function refuseUnreadable(server: Server, onOverflow: () => void): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const isOverflow = error.code === 'HPE_HEADER_OVERFLOW';

@@ -2,10 +2,10 @@ import { BlockList, isIP } from 'node:net';
 import { bareHost, portOf } from './host-connection.ts';
 
 /**
- * True if a `NO_PROXY` list, separated by commas or spaces, names the host of a URL: by `*`; by a name, which
- * stands for the names below it too, with or without a dot or `*.` at its beginning and a dot at its end; by
- * an address, with or without brackets; or by a network such as `10.0.0.0/8`. A name and an address may have
- * a port. As with curl and Go, a host that is given by its name is in no network.
+ * True if a `NO_PROXY` list, separated by commas or spaces, covers the host of a URL: by `*`; by a name,
+ * which includes its subdomains, with an optional `.` or `*.` at its start and dot at its end; by an address,
+ * with or without brackets; or by a network such as `10.0.0.0/8`. A name or an address may have a port. As in
+ * curl and Go, networks do not apply to hosts given by name.
  */
 export function isListed(list: string, url: URL): boolean {
   const host = withoutEndDot(bareHost(url));
@@ -26,7 +26,6 @@ function matches(entry: string, host: string, port: number): boolean {
   return domain !== '' && (host === domain || host.endsWith(`.${domain}`));
 }
 
-/** The name or address of an entry, and its port. */
 function split(entry: string): { readonly name: string; readonly onlyPort?: number } {
   if (isIP(entry) !== 0) return { name: entry };
   const [, bracketed, plain = '', port] = /^(?:\[(.*)\]|([^:]*))(?::(\d+))?$/.exec(entry) ?? [];

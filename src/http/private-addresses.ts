@@ -3,17 +3,17 @@ import { BlockList, isIPv6 } from 'node:net';
 interface SpecialNetwork {
   readonly network: string;
   readonly bits: number;
-  /** As the registry calls it. */
+  /** As in the registry. */
   readonly name: string;
 }
 
 const special = (network: string, bits: number, name: string): SpecialNetwork => ({ network, bits, name });
 
 /**
- * Networks that a service on the Internet cannot reach, and that nobody should be sent to by a name of
- * others: those of IANA's registries of special-purpose addresses (RFC 6890) that are not globally reachable,
- * as of 9 October 2025, and at the end those of other registries. Exceptions within a network, such as an
- * anycast address, carry no webhook either.
+ * Networks that a service on the Internet cannot reach, and that no foreign name should lead to: those of
+ * IANA's registries of special-purpose addresses (RFC 6890) that are not globally reachable, as of 9 October
+ * 2025, and at the end those of other registries. Exceptions within a network, such as anycast addresses,
+ * host no webhooks either.
  */
 const SPECIAL_NETWORKS: readonly SpecialNetwork[] = [
   special('0.0.0.0', 8, '"This network"'),
@@ -47,7 +47,7 @@ const SPECIAL_NETWORKS: readonly SpecialNetwork[] = [
   special('::ffff:0:0:0', 96, 'IPv4-translated'),
   special('fec0::', 10, 'Site-Local Unicast'),
   special('ff00::', 8, 'Multicast'),
-  // The metadata of virtual machines at Azure, in no registry.
+  // The metadata service of virtual machines at Azure, in no registry.
   special('168.63.129.16', 32, 'Azure'),
 ];
 
@@ -55,16 +55,14 @@ const blocked = new BlockList();
 for (const { network, bits } of SPECIAL_NETWORKS)
   blocked.addSubnet(network, bits, isIPv6(network) ? 'ipv6' : 'ipv4');
 
-/**
- * True for loopback, private, link-local and metadata addresses, and for others that are not of the Internet.
- */
+/** True for loopback, private, link-local, metadata and other addresses outside the public Internet. */
 export function isPrivateAddress(address: string): boolean {
   if (!isIPv6(address)) return blocked.check(address, 'ipv4');
   const embedded = embeddedIpv4(address);
   return embedded === undefined ? blocked.check(address, 'ipv6') : blocked.check(embedded, 'ipv4');
 }
 
-/** The IPv4 address in one of `::ffff:0:0/96` (RFC 4291) or `64:ff9b::/96` (RFC 6052). */
+/** Returns the IPv4 address embedded by `::ffff:0:0/96` (RFC 4291) or `64:ff9b::/96` (RFC 6052). */
 function embeddedIpv4(address: string): string | undefined {
   const [, high, low] = /^\[(?:::ffff|64:ff9b:):([0-9a-f]+):([0-9a-f]+)\]$/.exec(normalized(address)) ?? [];
   if (high === undefined || low === undefined) return undefined;
@@ -72,7 +70,7 @@ function embeddedIpv4(address: string): string | undefined {
   return [24, 16, 8, 0].map((shift) => Math.floor(bits / 2 ** shift) % 256).join('.');
 }
 
-/** As the URL standard writes it, in brackets. */
+/** Returns the URL standard's form, in brackets. */
 function normalized(address: string): string {
   const [plain = ''] = address.split('%');
   return new URL(`http://[${plain}]`).hostname;

@@ -1,15 +1,15 @@
 import { TransportError } from './transport.ts';
 
 /**
- * The user name and password of a proxy, in one run. They are not sent again once they were refused, since
- * some proxies lock an account after a few tries. Until they are accepted, one tunnel is opened at a time.
+ * The user name and password of a proxy, for one run. They are not sent again after a refusal, since some
+ * proxies lock an account after a few attempts. Until they are accepted, one tunnel is opened at a time.
  */
 export class ProxySignIn {
   #lastTunnel: Promise<unknown> = Promise.resolve();
   #isAccepted = false;
   #refusal: TransportError | undefined;
 
-  /** Opens a tunnel that needs them. Rejects with the earlier refusal, if there was one. */
+  /** Rejects with an earlier refusal, if there was one. */
   async open<Tunnel>(openTunnel: () => Promise<Tunnel>): Promise<Tunnel> {
     if (this.#isAccepted) return await this.#tryOnce(openTunnel);
     const tunnel = this.#lastTunnel.then(() => this.#tryOnce(openTunnel));
@@ -30,7 +30,10 @@ export class ProxySignIn {
   }
 }
 
-/** The error for status 407: which schemes the proxy offers decides what helps (RFC 9110 section 11.7.1). */
+/**
+ * Returns the error for status 407: the next step depends on the schemes that the proxy offers (RFC 9110
+ * section 11.7.1).
+ */
 export function proxySignInRefusal(
   proxy: URL,
   challenges: string | readonly string[] | undefined,
@@ -49,7 +52,10 @@ export function proxySignInRefusal(
   );
 }
 
-/** The schemes of a list of challenges, each once. A comma also separates the parameters of one challenge. */
+/**
+ * Returns the distinct schemes of a list of challenges. A comma also separates the parameters of one
+ * challenge.
+ */
 function schemesOf(challenges: string): readonly string[] {
   const parts = challenges.replace(/"[^"]*"/g, '""').split(',');
   return [...new Set(parts.flatMap((part) => /^\s*([a-z][\w-]*)(?!\s*=)(?=\s|$)/i.exec(part)?.[1] ?? []))];

@@ -6,10 +6,10 @@ import { isListed } from './no-proxy.ts';
 const SCHEMES = ['http:', 'https:'];
 
 /**
- * The proxy that the environment names for an address; undefined for hosts of this machine and of `NO_PROXY`,
- * which are reached directly. Only `HTTPS_PROXY` counts, since `http:` is used for loopback hosts only. As
- * with curl, the lower-case variable wins, and a host without a scheme is an HTTP proxy. Throws `UsageError`
- * that names the variable.
+ * Returns the environment's proxy for an address; undefined for loopback hosts and those in `NO_PROXY`, which
+ * are reached directly. Only `HTTPS_PROXY` is read, since `http:` is used for loopback hosts only. As in
+ * curl, the lower-case variable takes precedence, and a host without a scheme is an HTTP proxy. Throws
+ * `UsageError` that names the variable.
  */
 export function proxyFor(url: URL, environment: Environment): URL | undefined {
   const name = environment['https_proxy'] ? 'https_proxy' : 'HTTPS_PROXY';
@@ -18,7 +18,7 @@ export function proxyFor(url: URL, environment: Environment): URL | undefined {
   if (isListed(environment['no_proxy'] || environment['NO_PROXY'] || '', url)) return undefined;
   const address = text.includes('://') ? text : `http://${text}`;
   const proxy = URL.canParse(address) ? new URL(address) : undefined;
-  // These characters end the host: what follows them would be a path.
+  // These characters end the host: the rest would be a path.
   const [, user = ''] = /^(?:\w+:\/\/)?(.*)@/s.exec(text) ?? [];
   if (/[\\/?#]/.test(user))
     throw new UsageError(

@@ -5,12 +5,12 @@ import type { Transport } from './transport.ts';
 
 const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie']);
 const SECRET_HEADER = /secret|token|password|api-?key/i;
-/** The end of the name of a member of JSON whose value is a secret. */
+/** Ending of names of JSON members with secret values. */
 const SECRET_MEMBER = /(?:secret|token|password|api[-_]?key|assertion|code_verifier|device_code)s?$/i;
-/** The value of a secret parameter in the query or the fragment of an address. */
+/** Values of secret parameters in the query or fragment of an address. */
 const IN_ADDRESS =
   /([?&#](?:code|state|code_verifier|client_secret|client_assertion|refresh_token|access_token|id_token|token|password)=)[^&#\s]*/gi;
-/** The value of a secret parameter in a form, in JSON or in a sentence; whole where it is quoted. */
+/** Values of secret parameters in a form, in JSON or in a sentence; a quoted value is matched whole. */
 const IN_TEXT =
   /\b((?:access|refresh|id)_token|api[-_]?(?:token|key)|client_secret|code_verifier|device_code|password)(["']?\s*[:=]\s*)(?:(")(?:[^"\\]|\\.)*"|(')[^']*'|["']?[^\s"',&#]+)/gi;
 /** A token after `Bearer` (RFC 6750 section 2.1), and anything that looks like a JWT (RFC 7519 section 3). */
@@ -18,20 +18,20 @@ const TOKENS = /\b(Bearer +)(?![\w-]+=)[\w.~+/=-]+|\beyJ[\w-]{8,}(?:\.[\w-]*)*/g
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The shortest text that is taken for a secret because of its name. */
+/** Characters of the shortest text that counts as a secret because of its name. */
 const SHORTEST_SECRET_CHARACTERS = 8;
 
 function isSecretHeader(name: string): boolean {
   return SECRET_HEADERS.has(name.toLowerCase()) || SECRET_HEADER.test(name);
 }
 
-/** The secrets in the headers of a request or an answer. */
+/** Returns the secrets in the headers of a request or an answer. */
 export function secretsInHeaders(headers: Headers): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     if (!isSecretHeader(name) || value === undefined) return [];
     const texts = [value].flat();
     if (/cookie$/i.test(name)) return texts.flatMap(valuesOfCookies);
-    // A proxy may write a header twice: then both values stand in it with a comma between them.
+    // If a proxy repeats a header, its values arrive joined by a comma.
     return texts.flatMap((text) => [text, text.replace(/^(?:Bearer|Basic) +/i, ''), ...text.split(', ')]);
   });
 }
@@ -43,7 +43,7 @@ function valuesOfCookies(text: string): string[] {
     .filter((value) => /^[^\s,]{16,}$/.test(value));
 }
 
-/** The secrets in members of JSON that have the name of one, at any depth. */
+/** Finds members named like secrets, at any depth. */
 export function secretsInJson(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) => {
@@ -54,8 +54,8 @@ export function secretsInJson(value: unknown): string[] {
 }
 
 /**
- * Returns a text of others without secrets: those in `known`, which a peer may repeat in its explanation, the
- * values of secret parameters, and all that looks like a token.
+ * Removes secrets from a foreign text: those in `known`, which a peer may quote, values of secret parameters,
+ * and everything that looks like a token.
  */
 export function redactSecrets(text: string, known: readonly string[] = []): string {
   return redactKnown(text, known)
@@ -67,7 +67,7 @@ export function redactSecrets(text: string, known: readonly string[] = []): stri
     .replace(TOKENS, (_, announcement = '') => `${announcement}[redacted]`);
 }
 
-/** Returns the text without these secrets, in whatever encoding they stand there. */
+/** Removes these secrets from a text, in any encoding. */
 export function redactKnown(text: string, known: readonly string[]): string {
   const secrets = [...new Set(known)].filter((secret) => secret.length > 3);
   // The longest first: one may be a part of another.
@@ -90,7 +90,7 @@ function formsOf(secret: string): string[] {
   return [...forms, bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')];
 }
 
-/** Replaces a secret of which characters are encoded for an address, JSON or HTML, once or repeatedly. */
+/** Replaces a secret with characters encoded for an address, JSON or HTML, once or repeatedly. */
 function redactDecoded(text: string, secret: string): string {
   if (text.search(ESCAPE) === -1) return text;
   const source = Buffer.from(text).toString('latin1');
@@ -105,13 +105,13 @@ function redactDecoded(text: string, secret: string): string {
   return end === 0 ? text : Buffer.from(safe + source.slice(end), 'latin1').toString();
 }
 
-/** A character that is encoded, perhaps repeatedly: in JSON in a text in JSON it has more backslashes. */
+/** An encoded character, perhaps repeatedly: JSON nested in JSON text has more backslashes. */
 const ESCAPE =
   /%(?:25){0,4}([0-9a-f]{2})|\\{1,8}u([0-9a-f]{4})|\\{1,8}([^u])|&#(\d{1,7});|&#x([0-9a-f]{1,6});|&(amp|lt|gt|quot|apos);/i;
 const HTML_NAMES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 const JSON_NAMES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
-/** The bytes that a text with escapes stands for, and the offset of each of them in it, and of its end. */
+/** Returns the decoded bytes, and the offset of each in the source, followed by that of the end. */
 function decode(source: string): { readonly decoded: string; readonly offsets: readonly number[] } {
   const offsets: number[] = [];
   const parts: string[] = [];
@@ -130,7 +130,7 @@ function decode(source: string): { readonly decoded: string; readonly offsets: r
   return { decoded: parts.join(''), offsets };
 }
 
-/** The UTF-8 of the character that an escape stands for. */
+/** Returns the UTF-8 of an escaped character. */
 function decodedText([, percent, unicode, json, decimal, hex, name]: readonly (
   | string
   | undefined
@@ -142,7 +142,7 @@ function decodedText([, percent, unicode, json, decimal, hex, name]: readonly (
   return Buffer.from(String.fromCodePoint(Math.min(code, 0x10_ffff))).toString('latin1');
 }
 
-/** Redacts the strings of a value of JSON, and the values of members with the name of a secret. */
+/** Redacts all strings in a JSON value, and secrets in the names of members. */
 export function redactJson(value: unknown, known: readonly string[]): unknown {
   if (typeof value === 'string') return redactSecrets(value, known);
   if (Array.isArray(value)) return value.map((element) => redactJson(element, known));
@@ -154,7 +154,7 @@ export function redactJson(value: unknown, known: readonly string[]): unknown {
   return Object.fromEntries(members);
 }
 
-/** Header lines for `--debug`, with the value of every secret replaced, and of those that are known. */
+/** Formats header lines for `--debug`, with known secrets and the values of all secret headers replaced. */
 export function redactHeaders(
   headers: Readonly<Record<string, string>> | IncomingHttpHeaders,
   known: readonly string[] = [],
@@ -167,7 +167,7 @@ export function redactHeaders(
   });
 }
 
-/** An address without user information and with the values of secret parameters replaced. */
+/** Removes user information, and replaces the values of secret parameters. */
 export function redactUrl(url: URL, known: readonly string[] = []): string {
   const copy = new URL(url);
   copy.username = '';
@@ -177,8 +177,7 @@ export function redactUrl(url: URL, known: readonly string[] = []): string {
 }
 
 /**
- * Returns the transport with tracing: a line per request for `--verbose`, also the headers for `--debug`,
- * without secrets.
+ * Traces a transport: a line per request for `--verbose`, plus the headers for `--debug`, without secrets.
  */
 export function traced(transport: Transport, reporter: Reporter, clock: Clock): Transport {
   if (!reporter.verbose) return transport;

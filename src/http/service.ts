@@ -22,7 +22,7 @@ import {
   TransportError,
 } from './transport.ts';
 
-/** The event service; requests carry the headers that it requires (service description, parts 5 and 9). */
+/** The event service; requests carry the required headers (service description, parts 5 and 9). */
 export interface Service {
   readonly baseUrl: URL;
   /**
@@ -37,18 +37,20 @@ export type ServiceRequest = Omit<HttpRequest, 'method'> & {
   readonly onRetry?: OnRetry | undefined;
 };
 
-/** The source of the bearer token for requests to the event service. */
 export interface TokenSource {
-  /** A token that is valid for at least another minute, refreshed if necessary. Throws `NotSignedInError`. */
+  /**
+   * Returns a token that is valid for at least another minute, refreshed if necessary. Throws
+   * `NotSignedInError`.
+   */
   accessToken(): Promise<string>;
   /**
-   * Returns another token than the one the service has just rejected (401), or undefined if there is no other
-   * (a token from the environment is never refreshed).
+   * Returns a replacement for a token that the service has just rejected (401), or undefined if there is
+   * none: a token from the environment is never refreshed.
    */
   replace(rejected: string): Promise<string | undefined>;
 }
 
-/** The media type that chooses major version 1 of the event service (service description, part 9). */
+/** Selects major version 1 of the event service (service description, part 9). */
 export function mediaType(vendor: string): string {
   return `application/vnd.${vendor}.v1+json`;
 }
@@ -78,7 +80,7 @@ export function createService(
   return {
     baseUrl,
     async send(request) {
-      // The token belongs to one origin. This is the last check that keeps it there.
+      // The last check that the token stays at its origin.
       if (request.url.origin !== baseUrl.origin)
         throw new Error(`refusing to send a token to ${request.url.origin}`);
       const token = await tokens.accessToken();
@@ -102,7 +104,8 @@ function without(secrets: readonly string[], body: Buffer): Buffer {
 }
 
 /**
- * Gets another token after a 401. If that fails, the service's own answer says more than the failed refresh.
+ * Gets another token after a 401. If that fails, the service's own answer is more useful than the failed
+ * refresh.
  */
 async function replacement(tokens: TokenSource, rejected: string, response: HttpResponse) {
   try {
@@ -129,8 +132,8 @@ function failed(error: TransportError): HooktrailError {
 }
 
 /**
- * The address of a path under the base URL. A whole URL is accepted too if it has the base URL's origin; any
- * other would leak the token, and throws a `UsageError`.
+ * Resolves a path under the base URL. Also accepts a whole URL with the base URL's origin; any other would
+ * leak the token, and throws a `UsageError`.
  */
 export function apiUrl(baseUrl: URL, path: string): URL {
   if (/^[a-z][a-z0-9+.-]*:/i.test(path) || path.startsWith('//')) {
@@ -150,17 +153,16 @@ const SAVE_BASE_URL = advise`${hooktrail('config set base-url URL')} saves anoth
 export const CHECK_BASE_URL = advise`check --base-url (HOOKTRAIL_BASE_URL); ${SAVE_BASE_URL}`;
 const SIGN_IN_AGAIN = advise`run ${hooktrail('login')} to sign in again; where HOOKTRAIL_ACCESS_TOKEN is set, put a valid token there`;
 
-/** Next steps that depend on what was asked for. */
 export interface ErrorSteps {
-  /** After 404, and after 200 from something else than the service. */
+  /** After 404, and after 200 from something other than the service. */
   readonly ifNotFound?: Advice | undefined;
-  /** After 429, beside waiting: such as `or with --concurrency 1`, where the command has that flag. */
+  /** After 429, in addition to waiting: such as `or with --concurrency 1`, if the command has that flag. */
   readonly ifTooMany?: string | undefined;
 }
 
 /**
- * The error for an unsuccessful answer, with the text of its body: the service's Error object (service
- * description, part 2), problem details (RFC 9457), OAuth errors (RFC 6749 section 5.2) or plain text.
+ * Explains an unsuccessful answer with the text of its body: the service's Error object (service description,
+ * part 2), problem details (RFC 9457), OAuth errors (RFC 6749 section 5.2) or plain text.
  */
 export function serviceError(
   response: HttpResponse,
@@ -178,12 +180,12 @@ export function serviceError(
   });
 }
 
-/** The longest body of an error that a program gets whole. */
+/** Bytes of the longest error body that a program gets whole. */
 const MAX_OBJECT_BYTES = 32_768;
-/** Lines of an error's body for a person: services describe a fault in a few. */
+/** Lines of an error's body shown to a person: services describe a fault in a few. */
 const MOST_LINES = 30;
 
-/** The body of an error for a person and for a program, whatever the status. */
+/** Describes the body of an error for a person and for a program, whatever the status. */
 export function describeError(response: HttpResponse): Pick<ErrorParts, 'details' | 'errorObject'> {
   const details = describeBody(response);
   if (response.body.length > MAX_OBJECT_BYTES) return { details };
@@ -191,7 +193,7 @@ export function describeError(response: HttpResponse): Pick<ErrorParts, 'details
   return { details, errorObject: body && withoutSecrets(body, response.headers) };
 }
 
-/** The body of an error as lines for a person, without secrets; no lines if it is empty. */
+/** Returns lines for a person, without secrets; none if the body is empty. */
 export function describeBody({ body, headers }: Pick<HttpResponse, 'body' | 'headers'>): string[] {
   const text = body.toString('utf8').trim();
   if (text === '') return [];
@@ -213,7 +215,6 @@ function withoutSecrets(body: Record<string, unknown>, headers: HttpResponse['he
   return redactJson(body, known) as Record<string, unknown>;
 }
 
-/** The text of the first title of an HTML page. */
 function titleOf(page: string): string | undefined {
   const tag = page.search(/<title[\s>]/i);
   const start = tag === -1 ? -1 : page.indexOf('>', tag);
@@ -221,7 +222,7 @@ function titleOf(page: string): string | undefined {
   return end === -1 ? undefined : page.slice(start + 1, end).trim();
 }
 
-/** The Error objects of a body: those of the list that some services send, or else the body itself. */
+/** Returns the Error objects: the elements of a list, as some services send, or else the body itself. */
 function errorsIn(body: Record<string, unknown>): readonly Record<string, unknown>[] {
   const { errors, ...others } = body;
   if (!Array.isArray(errors) || errors.length === 0 || !errors.every(isObject)) return [body];
@@ -283,9 +284,9 @@ const LONGEST_RETRY_AFTER_MS = 60_000;
 
 /**
  * Sends a request that may safely be repeated (GET), up to 5 times: on 408, 429, 500, 502, 503, 504 and on
- * failures of the connection that may pass. Waits twice as long each time, with jitter, and at least as long
- * as `Retry-After` says (RFC 9110 section 10.2.3), up to 60 s. The last answer is returned whatever its
- * status; the last failure is thrown.
+ * temporary failures of the connection. Delays double, with jitter, and are at least the `Retry-After` (RFC
+ * 9110 section 10.2.3), up to 60 s. The last answer is returned whatever its status; the last failure is
+ * thrown.
  */
 export async function sendWithRetry(
   transport: Transport,
@@ -304,15 +305,14 @@ export async function sendWithRetry(
   }
 }
 
-/** An attempt that may be repeated. */
 interface FailedAttempt {
   readonly reason: string;
   readonly status?: number;
-  /** What `Retry-After` asks for; 0 without it. */
+  /** Milliseconds of `Retry-After`; 0 without it. */
   readonly askedMs: number;
 }
 
-/** Returns the answer if it is final, and throws a failure that is. `isLast`: all are. */
+/** Returns a final answer or throws a final failure. `isLast`: all are final. */
 async function sendOnce(
   transport: Transport,
   request: HttpRequest,
@@ -326,7 +326,7 @@ async function sendOnce(
     const { date, 'retry-after': header } = headers;
     // A date is by the service's clock, which may differ from ours.
     const askedMs = retryAfter(header, Date.parse(date ?? '') || clock.now()) ?? 0;
-    // `Retry-After` is longer than we are willing to wait: the answer itself is more useful.
+    // `Retry-After` exceeds the longest wait: the answer itself is more useful.
     if (askedMs > LONGEST_RETRY_AFTER_MS) return response;
     return { reason: `status ${status}`, status, askedMs };
   } catch (error) {
@@ -336,18 +336,18 @@ async function sendOnce(
 }
 
 /**
- * The milliseconds that a `Retry-After` header (seconds or a date) asks for; undefined if it is missing or
+ * Returns the milliseconds of a `Retry-After` header (seconds or a date); undefined if it is missing or
  * invalid.
  */
 export function retryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000;
-  // An HTTP-date starts with a day's name; Date.parse would read '-1' as a year.
+  // An HTTP-date starts with a weekday; Date.parse would read '-1' as a year.
   const date = /^\s*[A-Za-z]/.test(header) ? Date.parse(header) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** The text that progress shows during the wait for the next try; `delay` in milliseconds. */
+/** `delay`: milliseconds. */
 export function waitText({ reason, delay }: { reason: string; delay: number }): string {
   return `${reason}, trying again in ${Math.ceil(delay / 1000)} s`;
 }

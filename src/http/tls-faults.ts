@@ -1,7 +1,6 @@
 import { isLoopback } from '../settings/setting-names.ts';
 
 interface ConnectionFault {
-  /** Follows the peer's name. */
   readonly text: string;
   readonly next: string;
 }
@@ -13,7 +12,7 @@ const CLIENT_CERTIFICATE =
 const NO_CLIENT_CERTIFICATE =
   /ALERT_(CERTIFICATE_REQUIRED|BAD_CERTIFICATE|NO_CERTIFICATE|CERTIFICATE_UNKNOWN|UNKNOWN_CA|ACCESS_DENIED)$/;
 
-/** Failures of a handshake by OpenSSL's codes, whose beginnings differ by its version. */
+/** Failures of a handshake by OpenSSL's codes, whose prefixes depend on its version. */
 const TLS_FAULTS: readonly (readonly [codes: RegExp, fault: ConnectionFault])[] = [
   [NO_CLIENT_CERTIFICATE, { text: 'requires a client certificate', next: CLIENT_CERTIFICATE }],
   [
@@ -54,14 +53,14 @@ export function isLackOfCertificate(code: string): boolean {
   return NO_CLIENT_CERTIFICATE.test(code);
 }
 
-/** OpenSSL's codes for a peer whose first bytes are not those of TLS. */
+/** OpenSSL's codes for a peer whose first bytes are not TLS. */
 export function isPlainPeer(code: string): boolean {
   return /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|RECORD_LAYER_FAILURE|BAD_RECORD_TYPE)$|^EPROTO$/.test(
     code,
   );
 }
 
-/** The fault of a failed TLS connection; undefined for codes that are not of TLS. */
+/** Returns undefined for codes unrelated to TLS. */
 export function tlsFault(code: string, url: URL): ConnectionFault | undefined {
   const known = TLS_FAULTS.find(([codes]) => codes.test(code))?.[1];
   if (known) return known;
@@ -76,13 +75,12 @@ function nextForPlain(url: URL): string {
     : 'check the port: something without TLS answers there, such as plain HTTP';
 }
 
-/** The fault of a server with TLS that is asked without it. */
 export const SPEAKS_TLS: ConnectionFault = {
   text: 'speaks TLS, not plain HTTP',
   next: 'give the address with https:// in place of http://',
 };
 
-/** The protocol that an answer's first bytes show in place of HTTP/1. */
+/** Recognizes another protocol by an answer's first bytes. */
 export function otherProtocol(start: string, url: URL): ConnectionFault | undefined {
   // A TLS alert (RFC 8446 section 5.1): the peer expected a handshake.
   if (start.startsWith('\x15\x03') && url.protocol === 'http:') return SPEAKS_TLS;

@@ -10,13 +10,11 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array | undefined;
   readonly signal?: AbortSignal | undefined;
   /**
-   * Only so many bytes of the body are kept, as they are sent; the rest is read and dropped. An answer of
-   * success is returned when its head is there, without its body.
+   * Keeps at most this many bytes of the body, not decoded; the rest is read and dropped. A successful answer
+   * is returned after its head, without a body.
    */
   readonly keepBytes?: number;
-  /**
-   * Called before the body: what stands in a header is known then, even if the body never comes to its end.
-   */
+  /** Called before the body, so headers are known even if the body never ends. */
   readonly onHeaders?: (head: Omit<HttpResponse, 'body'>) => void;
 }
 
@@ -31,11 +29,10 @@ export interface HttpResponse {
 export interface Transport {
   /** Throws `TransportError`, or the signal's reason when it aborts. */
   send(request: HttpRequest): Promise<HttpResponse>;
-  /** Ends every connection at once. */
   close(): Promise<void>;
 }
 
-/** Statuses of answers that a later try may not get. */
+/** Statuses that a later attempt may avoid. */
 export const TEMPORARY = new Set([408, 429, 500, 502, 503, 504]);
 
 /** A page of 500 events is a few MiB, which takes minutes on slow networks. */
@@ -56,15 +53,15 @@ const CHECK_PROXY = 'check HTTPS_PROXY: http://user:password@proxy.example.com:3
 const CHECK_NETWORK = 'check the URL and the network; behind a proxy set HTTPS_PROXY';
 
 /**
- * The kinds of a request's failure below HTTP. Only `ambiguous` ones and `too-large` can occur after the
- * request was sent.
+ * Failures of a request below HTTP. Only `ambiguous` ones and `too-large` can occur after the request was
+ * sent.
  */
 const FAILURES = {
   'unknown-host': { isLasting: true, next: CHECK_NETWORK },
   dns: { next: CHECK_NETWORK },
   refused: { next: 'check the URL and that the service runs' },
   proxy: { isLasting: true, isSetup: true, next: CHECK_PROXY },
-  /** Never sent again: that can lock the account. */
+  /** Never repeated, since that can lock the account. */
   'proxy-sign-in': { isLasting: true, isSetup: true, next: CHECK_PROXY },
   'proxy-plain': {
     isLasting: true,
@@ -84,11 +81,11 @@ const FAILURES = {
 } as const satisfies Record<string, FailureTraits>;
 
 interface FailureTraits {
-  /** The same request would fail in the same way. */
+  /** True if the same request would fail again. */
   readonly isLasting?: boolean;
-  /** It is mended by the setup of this machine. */
+  /** True if this machine's setup has to be changed. */
   readonly isSetup?: boolean;
-  /** The peer was reached: the fault is in its answer, or here. */
+  /** True if the peer was reached: its answer is at fault, or this machine. */
   readonly isReached?: boolean;
   readonly ambiguous?: boolean;
   readonly next?: string;
@@ -98,18 +95,17 @@ export type TransportFailure = keyof typeof FAILURES;
 
 export class TransportError extends Error {
   readonly kind: TransportFailure;
-  /** True when the peer may have received and handled the request. */
+  /** True if the peer may have received and handled the request. */
   readonly ambiguous: boolean;
-  /** True when trying again may help. */
+  /** True if trying again may help. */
   readonly passing: boolean;
-  /** The user's next step, if known. */
   readonly next: string | undefined;
   /** True if the peer was reached: its answer is at fault, or this machine. */
   readonly isReached: boolean;
-  /** The user's next step where the setup of this machine or of the peer mends the failure. */
+  /** The user's next step if a change in the setup of this machine or of the peer fixes the failure. */
   readonly setupStep: string | undefined;
 
-  /** `step`: the next step, where that of the kind does not fit. */
+  /** `step`: replaces the usual next step of the kind. */
   constructor(kind: TransportFailure, message: string, cause?: unknown, step?: string) {
     super(message, { cause });
     this.name = 'TransportError';
@@ -129,7 +125,7 @@ export class TransportError extends Error {
   }
 }
 
-/** The error for a connection that could not be opened; `url` is the peer or the proxy. */
+/** `url`: the peer or the proxy. */
 export function connectFailure(error: unknown, url: URL, isProxy = false): TransportError {
   if (error instanceof TransportError) return error;
   const peer = isProxy ? `the proxy ${url.host}` : url.host;
@@ -150,7 +146,7 @@ export function connectFailure(error: unknown, url: URL, isProxy = false): Trans
   );
 }
 
-/** The error for an answer that is not HTTP/1.1, or a parser that cannot start on this machine. */
+/** Returns the error for an answer that is not HTTP/1.1, or a parser that cannot start on this machine. */
 function parserFailure(
   error: unknown,
   url: URL,
@@ -170,7 +166,6 @@ function parserFailure(
   return new TransportError(kind, `${peer} ${text}`, error, next);
 }
 
-/** The error for a peer with which there is no TLS. */
 function tlsFailure(error: unknown, url: URL, peer: string, isProxy: boolean): TransportError | undefined {
   const { code } = causeOf(error);
   if (isProxy && isPlainPeer(code)) {
@@ -184,14 +179,15 @@ function tlsFailure(error: unknown, url: URL, peer: string, isProxy: boolean): T
 /** llhttp's reason for refusing an answer that ends too early. */
 const CUT_OFF = 'Invalid EOF state';
 
-/** llhttp's reason for refusing an answer, and the bytes from there on; undefined for other errors. */
+/**
+ * Returns llhttp's reason for refusing an answer, and the bytes from there on; undefined for other errors.
+ */
 function parserRefusal(error: unknown): { readonly reason: string; readonly data: string } | undefined {
   const { name, message, data = '' } = error as Error & { data?: string };
   if (name !== 'HTTPParserError') return undefined;
   return { reason: /\((.*)\)$/s.exec(message)?.[1] ?? message, data };
 }
 
-/** The error for an exchange that failed on an open connection, whatever the error code. */
 export function exchangeFailure(
   error: unknown,
   url: URL,
@@ -204,7 +200,7 @@ export function exchangeFailure(
     return new TransportError('too-large', `the headers of the answer of ${url.host} are too large`, error);
   const parsing = parserFailure(error, url);
   if (parsing) return parsing;
-  // In TLS 1.3 a client's handshake ends before the server has asked for its certificate in vain.
+  // In TLS 1.3 a client's handshake ends before the server notices the missing client certificate.
   if (isLackOfCertificate(code)) return connectFailure(error, url);
   if (parserRefusal(error))
     return new TransportError('broken', `the answer of ${url.host} was cut off`, error);
@@ -219,9 +215,7 @@ export function tooLarge(url: URL, bytes: number, cause?: unknown): TransportErr
   return new TransportError('too-large', `the answer of ${url.host} is larger than ${size}`, cause);
 }
 
-/**
- * The system's or the library's code and the message; of several addresses of one name those of the first.
- */
+/** Returns the system's or the library's code and message; for several addresses those of the first. */
 function causeOf(error: unknown): { code: string; message: string } {
   const first = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const { code = '', message } = first as NodeJS.ErrnoException;

@@ -19,7 +19,7 @@ import {
   tooLarge,
 } from './transport.ts';
 
-/** The codings that `decoded` undoes. */
+/** The codings supported by `decoded`. */
 const ACCEPT_ENCODING = 'gzip, deflate, br';
 
 /** Returns a transport over undici, which is loaded while the caller prepares its first request. */
@@ -36,11 +36,11 @@ export function createTransport(
   };
   const connections = open();
   let mayBeTls = true;
-  /** The failure of a request without TLS, which a server that speaks TLS often answers by breaking off. */
+  /** Explains the failure of a request without TLS: a server that speaks TLS often just breaks off. */
   const explained = async (error: unknown, url: URL): Promise<unknown> => {
     if (url.protocol !== 'http:' || !mayBeTls) return error;
     if (!(error instanceof TransportError) || error.kind !== 'broken') return error;
-    // Asked once: a server may break connections for other reasons, often.
+    // Check once: a server may break connections often, for other reasons.
     mayBeTls = false;
     if (!(await (await connections).speaksTls(url))) return error;
     return new TransportError('protocol', `${url.host} ${SPEAKS_TLS.text}`, error, SPEAKS_TLS.next);
@@ -48,7 +48,7 @@ export function createTransport(
   return {
     async send(request) {
       request.signal?.throwIfAborted();
-      // The error for an invalid proxy variable is passed on unchanged.
+      // Passes on the error for an invalid proxy variable unchanged.
       proxyFor(request.url, environment);
       const answer = await exchange(await connections, request, all).catch(async (error) => {
         throw await explained(error, request.url);
@@ -65,7 +65,6 @@ export function createTransport(
   };
 }
 
-/** The same over connections that its caller opens. */
 export function transportOver(connections: Connections, limits: RequestLimits): Transport {
   return {
     send: (request) => exchange(connections, request, limits),
@@ -75,8 +74,8 @@ export function transportOver(connections: Connections, limits: RequestLimits): 
 
 /**
  * Node 20 would wait 110 ms at its exit for V8 to optimise the WebAssembly of undici's parser, which is
- * compiled with the first request. From then on V8 rejects cached code, whose key includes its flags: Node's
- * own modules that undici needs are loaded before. Later versions do not wait, and would lose their compile
+ * compiled with the first request. From then on V8 rejects cached code, whose key includes its flags, so the
+ * Node modules that undici needs are loaded first. Later versions do not wait, and would lose their compile
  * cache.
  */
 async function stopOptimizingParser(): Promise<void> {
@@ -85,7 +84,10 @@ async function stopOptimizingParser(): Promise<void> {
   v8.setFlagsFromString('--no-wasm-dynamic-tiering');
 }
 
-/** An error page that stalls must not hold a command as long as a page of events may. */
+/**
+ * Milliseconds without progress for bodies that are not needed: a stalling error page must not hold a command
+ * as long as a page of events may.
+ */
 const IDLE_WHEN_DECIDED_MS = 3_000;
 
 /**
@@ -117,7 +119,7 @@ function exchange(
       reject(error);
       controller?.abort(error);
     };
-    /** Once there is a head, its status decides, unless it is the body that was asked for. */
+    /** Once there is a head, its status decides, unless the body is needed. */
     const failOrAnswer = (error: Error) => {
       if (head && !isBodyNeeded(head.status, keepBytes)) resolve({ ...head, body: Buffer.concat(chunks) });
       fail(error);
@@ -169,7 +171,7 @@ function exchange(
           stalling = setTimeout(onStall, isDecided ? Math.min(limits.idle, idleWhenDecided) : limits.idle);
           head = { status, headers: singleHeaders(received) };
           onHeaders?.(head);
-          // The rest of the body is read, for the next request on this connection.
+          // The rest of the body is still read, to free the connection for the next request.
           if (keepBytes !== undefined && isSuccess(status)) resolve({ ...head, body: Buffer.alloc(0) });
         },
         onResponseData(_controller, chunk) {
@@ -192,7 +194,7 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** True if an answer is of use with its whole body alone: 204 has none (RFC 9110 section 15.3.5). */
+/** True if an answer is useless without its whole body. 204 has none (RFC 9110 section 15.3.5). */
 function isBodyNeeded(status: number, keepBytes: number | undefined): boolean {
   return isSuccess(status) && status !== 204 && keepBytes === undefined;
 }
@@ -206,7 +208,7 @@ function singleHeaders(received: IncomingHttpHeaders): IncomingHttpHeaders {
   return Object.fromEntries(entries);
 }
 
-/** The body, decompressed; that of an error is left out if it is damaged, since its status is enough. */
+/** Decompresses the body. For an error, a damaged body is dropped, since the status is enough. */
 async function bodyOf(answer: HttpResponse, url: URL, limit: number): Promise<Buffer> {
   try {
     return await decoded(answer, url, limit);
@@ -216,7 +218,7 @@ async function bodyOf(answer: HttpResponse, url: URL, limit: number): Promise<Bu
   }
 }
 
-/** The body with its `Content-Encoding` undone (RFC 9110 section 8.4), `limit` bytes at most. */
+/** Undoes the `Content-Encoding` (RFC 9110 section 8.4), up to `limit` bytes. */
 async function decoded({ body, headers }: HttpResponse, url: URL, limit: number): Promise<Buffer> {
   const coding = (headers['content-encoding'] || 'identity').trim().toLowerCase();
   if (coding === 'identity' || body.length === 0) return body;
