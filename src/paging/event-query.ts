@@ -6,30 +6,29 @@ import type { Instant } from '../time/instant.ts';
 
 /** One search of the event service; every part is optional (service description, part 4). */
 export interface Query extends Readonly<Partial<Record<FilterField, string | undefined>>> {
-  /** Events created later than this. */
+  /** Exclusive. */
   readonly after?: Instant | undefined;
-  /** Events created earlier than this. */
+  /** Exclusive. */
   readonly before?: Instant | undefined;
   readonly publishStatus?: 'SUCCESS' | 'FAILED' | undefined;
 }
 
-/** One search or more, which together find what the filters choose. */
+/** One or more searches that together cover the filters. */
 export type Queries = readonly [Query, ...Query[]];
 
-/**
- * The maximum number of items per page (service description, part 8), and the default page size of a read.
- */
+/** Items per page: the maximum (service description, part 8), and the default of a read. */
 export const PAGE_SIZE = 500;
 
-/** A page: its first item, counted from 1, and how many items at most (1 to 500). */
+/** `start`: counted from 1; `count`: 1 to 500. */
 export interface PageRange {
   readonly start: number;
   readonly count: number;
 }
 
 /**
- * The query string, without `?`. Operator and argument are the parameter's name and there is no `=`; the
- * grammar's own parentheses and commas are literal, so that no value can end its argument or add a parameter.
+ * Returns the query string, without `?`. Operator and argument are the parameter's name and there is no `=`;
+ * the grammar's own parentheses and commas are literal, so that no value can end its argument or add a
+ * parameter.
  */
 export function queryString(query: Query, page?: PageRange): string {
   const keys: string[] = [];
@@ -43,7 +42,7 @@ export function queryString(query: Query, page?: PageRange): string {
   return keys.join('&');
 }
 
-/** The searches, and those of others that differ from each of them in more than their times. */
+/** Adds the other searches, without those that differ from a known one only in their times. */
 export function addQueries(queries: readonly Query[], others: readonly Query[]): readonly Query[] {
   const keyOf = (query: Query) => queryString({ ...query, after: undefined, before: undefined });
   const known = new Set(queries.map(keyOf));
@@ -57,20 +56,17 @@ export function encoded(value: string): string {
     .replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** The address of a search under the event service's base URL. */
 export function searchUrl(baseUrl: URL, query: Query, page?: PageRange): URL {
   return endpoint(baseUrl, 'integrator-events', queryString(query, page));
 }
 
-/** A path under the base URL, whose own path is kept. */
 export function endpoint(baseUrl: URL, path: string, search = ''): URL {
   return new URL(`${urlText(baseUrl)}/${path}${search && `?${search}`}`);
 }
 
 /**
- * Returns the address that a paging link leads to, absolute or relative to the page it is on. A link that
- * would carry the token to another origin, or that holds user information, is refused with a `ServiceError`
- * before any request.
+ * Resolves a paging link, absolute or relative to its page. Throws `ServiceError`, before any request, for a
+ * link that would carry the token to another origin, or holds user information.
  */
 export function followed(link: string, page: URL): URL {
   const refuse = (why: string, next?: Advice): never => {
@@ -94,15 +90,15 @@ export function followed(link: string, page: URL): URL {
   return url;
 }
 
-/** The origin of a link that leads away from the service, as one behind a TLS proxy may send. */
+/** Returns the origin of a link that leads away from the service, such as one sent behind a TLS proxy. */
 export function otherOrigin(link: string, page: URL): string | undefined {
   const origin = URL.canParse(link, page.href) ? new URL(link, page).origin : page.origin;
   return origin === page.origin ? undefined : origin;
 }
 
 /**
- * True if a page's link leads to the next item by offset. A link that `followed` refuses throws. A link whose
- * start cannot be read does not agree, since only the service knows where it leads.
+ * True if a page's link leads to the next item by offset, or there is no link. Throws for a link that
+ * `followed` refuses. False if the link's start cannot be read, since only the service knows where it leads.
  */
 export function leadsTo(start: number, link: string | null | undefined, page: URL): boolean {
   if (!link) return true;
@@ -113,7 +109,7 @@ export function leadsTo(start: number, link: string | null | undefined, page: UR
   return Number(/[?&]limit\((\d+),\d+\)/.exec(search)?.[1]) === start;
 }
 
-/** The same address, limited to events created before `pin` unless it already has such a limit. */
+/** Limits an address to events created before `pin`, unless it already has such a limit. */
 export function pinned(url: URL, pin: Instant | undefined): URL {
   const search = url.search.slice(1);
   if (pin === undefined || /(^|&)lt(\(|%28)createdOn/i.test(search)) return url;

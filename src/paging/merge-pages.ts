@@ -4,7 +4,7 @@ import { compareInstants, type Instant } from '../time/instant.ts';
 import type { FoundPage } from './page.ts';
 import { readAhead } from './read-ahead.ts';
 
-/** The maximum number of events passed on together. */
+/** Most events passed on together. */
 const BATCH = 500;
 
 interface Due {
@@ -14,21 +14,21 @@ interface Due {
 
 interface Stream {
   readonly pages: AsyncGenerator<FoundPage>;
-  /** The search's number of events by the page at hand; 0 if it has none. */
+  /** The search's number of events by its current page; 0 if it has none. */
   total: number | undefined;
   /**
-   * The events of the page at hand that are left, in reverse: the next is the last; none after the last page.
+   * The remaining events of the current page, in reverse: the next is the last; empty after the last page.
    */
   events: Due[];
 }
 
-/** Positive if the first one comes first; undefined if one of them has no time. */
+/** Returns a positive number if the first event comes first; undefined if one of them has no time. */
 type Compare = (one: Due, other: Due) => number | undefined;
 
 /**
  * Merges the pages of several searches in order of creation: newest first, or oldest first if the service's
  * own pages are. Holds one page of each search at a time. Events without a time come as soon as they are
- * read. `onDoubt` is called once if such events, or unordered pages, keep the result from being in order.
+ * read. `onDoubt`: called once if such events, or unordered pages, keep the result from being in order.
  */
 export async function* mergePages(
   searches: readonly AsyncGenerator<FoundPage>[],
@@ -46,7 +46,7 @@ export async function* mergePages(
   }
 }
 
-/** The events of streams that are ready, in order; the last ones before a page is asked for come at once. */
+/** Yields the events of ready streams, in order, and always before it waits for a page. */
 async function* mergedBatches(
   streams: readonly Stream[],
   onDoubt?: (doubt: string) => void,
@@ -75,14 +75,14 @@ async function* mergedBatches(
   }
 }
 
-/** The order of the first page whose events tell it: newest first unless that one is the other way round. */
+/** Takes the order from the first page that shows one; newest first by default. */
 function serviceOrder(open: readonly Stream[]): Compare {
   const orders = open.map(({ events }) => compareTimes(nextOf(events), events[0] as Due));
   const isNewestFirst = (orders.find((order) => order) ?? 1) > 0;
   return (one, other) => (isNewestFirst ? compareTimes(one, other) : compareTimes(other, one));
 }
 
-/** The stream whose next event is due. One without a time is due at once. */
+/** Returns the stream whose next event is due. An event without a time is due at once. */
 function nextStream(open: readonly Stream[], compare: Compare): Stream {
   return open.reduce((first, other) => {
     const next = nextOf(first.events);
@@ -96,7 +96,7 @@ const UNTIMED = 'some events have no creation time: the events of several filter
 const UNORDERED =
   'the service does not return events in order of time: the events of several filters are not in order either';
 
-/** The doubt about two events of one search, by their order. */
+/** `order`: of two consecutive events of one search. */
 function doubtOfOrder(order: number | undefined): string | undefined {
   if (order === undefined) return UNTIMED;
   return order < 0 ? UNORDERED : undefined;
@@ -111,7 +111,7 @@ function sumOfTotals(streams: readonly Stream[]): number | undefined {
   return sum;
 }
 
-/** Reads the next page that has events, if those of the page at hand are through. */
+/** Reads the next page with events, if the current one has none left. */
 async function advance(stream: Stream): Promise<void> {
   const createdOn = createdOnReader();
   while (stream.events.length === 0) {
@@ -129,7 +129,7 @@ function nextOf(events: readonly Due[]): Due {
   return events.at(-1) as Due;
 }
 
-/** Positive if the first one is the later; undefined if one of them has no time. */
+/** Returns a positive number if the first is later; undefined if one of them has no time. */
 function compareTimes(one: Due, other: Due): number | undefined {
   return one.createdOn && other.createdOn && compareInstants(one.createdOn, other.createdOn);
 }

@@ -5,13 +5,13 @@ import type { Page, PageClient, ReadPage } from './page.ts';
 import { readAhead } from './read-ahead.ts';
 import type { Reading } from './reading.ts';
 
-/** The walk over the pages of one search: how it asks for them, and the account that it keeps. */
+/** A walk over the pages of one search: its requests, and its account. */
 export interface PageWalk {
   readonly client: PageClient;
   readonly url: (range: PageRange) => URL;
   /** Items per page: the same on every page, or offsets would not line up. */
   readonly size: number;
-  /** The bound that holds the pages after the first, if there is one. */
+  /** The time limit of the pages after the first, if there is one. */
   readonly pin: Instant | undefined;
   readonly concurrency: () => number;
   readonly signal: AbortSignal;
@@ -20,34 +20,32 @@ export interface PageWalk {
 }
 
 /**
- * The end of a walk over the pages. `later events`: the first answer counted events that the next one,
- * limited to the service's time, does not. They have left the result, or are dated later than the service's
- * clock.
+ * How a walk over the pages ended. `later events`: the first answer counted events that the next one, limited
+ * to the service's time, does not. They have left the result, or are dated later than the service's clock.
  */
 export type WalkEnd = 'read' | 'later events';
 
-/** The number of times that a read goes back because items of a changing result may have slipped past it. */
+/** Times that a read goes back because items of a changing result may have slipped past it. */
 const MAX_STEPS_BACK = 100;
 const MAX_EMPTY_PAGES = 20;
 
-/** The items of a page that are due. */
 export function passOn(reading: Reading, page: Page): ReadPage {
   const items = reading.take(page);
   return { items, total: reading.counts.latest };
 }
 
-/** What a stretch of pages at known offsets led to. */
+/** The result of reading some pages at known offsets. */
 type Stretch =
   | { readonly kind: 'ended'; readonly end: WalkEnd }
   /**
-   * There may be more from here on: the result has grown, or items left it, so that others may have moved up
-   * past the pages behind `start`.
+   * There may be more from here on: the result has grown, or items have left it, and others may have moved
+   * onto pages before `start`.
    */
   | { readonly kind: 'go on'; readonly start: number; readonly stepsBack: number }
   /** Only the service's own links are reliable, beginning with those of this page. */
   | { readonly kind: 'follow links'; readonly page: Page; readonly at: URL; readonly start: number };
 
-/** Pages at known offsets, read ahead in parallel. */
+/** Reads pages at known offsets ahead, in parallel. */
 export async function* walkOffsets(walk: PageWalk, from: number): AsyncGenerator<ReadPage, WalkEnd> {
   let start = from;
   let stepsBack = 0;
@@ -62,7 +60,7 @@ export async function* walkOffsets(walk: PageWalk, from: number): AsyncGenerator
   }
 }
 
-/** Returns a function that gives the last offset to ask for, by the count and the limit, as the read goes. */
+/** Returns a function for the last offset to request, by the current count and the limit. */
 function lastOffset({ reading }: PageWalk, start: number): () => number {
   const { ledger, counts } = reading;
   const origin = start - ledger.passedOn;
@@ -91,8 +89,8 @@ async function* walkStretch(
     if (lacksLaterEvents(walk, page)) return { kind: 'ended', end: 'later events' };
     const left = reading.counts.leftSince(page);
     if (left > 0 && job.start > 1 && stepsBack < MAX_STEPS_BACK) {
-      // As many others may have moved up past our offset. The count may be known one answer late, so that
-      // they may have moved past the page before, too.
+      // As many others may have moved up past our offset. The count may be one answer late, so they may have
+      // moved past the previous page, too.
       reading.stepBack(page);
       return { kind: 'go on', start: Math.max(1, job.start - size - left), stepsBack: stepsBack + 1 };
     }
@@ -114,7 +112,9 @@ function* ranges(start: number, size: number, last: () => number): Generator<Pag
   for (let at = start; at <= last(); at += size) yield { start: at, count: size };
 }
 
-/** The pages after `page`, by the service's own links, or without links by offsets, beginning at `start`. */
+/**
+ * Reads the pages after `page` by the service's own links, or without links by offsets, beginning at `start`.
+ */
 export async function* walkLinks(
   walk: PageWalk,
   page: Page,
@@ -147,8 +147,8 @@ export async function* walkLinks(
 }
 
 /**
- * The link of a page. One that leads away from the service counts as none if the count shows how many pages
- * there are: nothing may go there, and pages can be asked for by number.
+ * Returns the link of a page. A link away from the service is ignored if the count shows how many pages there
+ * are: it must not be followed, and pages can be requested by number.
  */
 export function linkOf({ reading, onForeignLinks }: PageWalk, page: Page, at: URL): Page['next'] {
   const other = page.next ? otherOrigin(page.next, at) : undefined;
@@ -159,7 +159,9 @@ export function linkOf({ reading, onForeignLinks }: PageWalk, page: Page, at: UR
   return undefined;
 }
 
-/** The address of the page after one, whose next item has the offset `start`; undefined after the last. */
+/**
+ * Returns the address of the next page, whose first item has the offset `start`; undefined after the last.
+ */
 function pageAfter(walk: PageWalk, page: Page, at: URL, start: number): URL | undefined {
   const next = linkOf(walk, page, at);
   if (next) return pinned(followed(next, at), walk.pin);
@@ -167,8 +169,8 @@ function pageAfter(walk: PageWalk, page: Page, at: URL, start: number): URL | un
 }
 
 /**
- * True if there may be more pages although there is no link: the service counts more items than it gave, or
- * gives full pages without links or counts.
+ * True if there may be more pages without a link: the service counts more items than it gave, or gives full
+ * pages without links or counts.
  */
 function hasMoreByOffset({ reading, size }: PageWalk, page: Page, start: number): boolean {
   const total = reading.counts.latest;
@@ -178,8 +180,7 @@ function hasMoreByOffset({ reading, size }: PageWalk, page: Page, start: number)
 }
 
 /**
- * True for the first page that is limited to the service's time, if it counts fewer events than the page
- * before it.
+ * True for the first page limited to the service's time, if it counts fewer events than the page before it.
  */
 function lacksLaterEvents({ pin, reading }: PageWalk, page: Page): boolean {
   return pin !== undefined && reading.pages === 1 && reading.counts.leftSince(page) > 0;

@@ -19,7 +19,7 @@ import { JsonScanner, JsonSyntaxError, valueEnd } from '../items/json-scanner.ts
 import { type RecordOffsets, recordOffsets } from '../items/known-cursor.ts';
 import { type PageRange, type Query, searchUrl } from './event-query.ts';
 
-/** Items of a search, with keys that tell them apart when the result changes while it is read. */
+/** Items of a search, with keys that identify them when the result changes during the read. */
 export class IdentifiedItems extends Items {
   /**
    * A 53-bit hash per item: of its `eventId` and subscription, or of its whole text if it has no `eventId`.
@@ -27,7 +27,7 @@ export class IdentifiedItems extends Items {
   readonly keys: Float64Array;
   /** True if every key is that of an `eventId`. */
   readonly byEventId: boolean;
-  /** True if in an item several members could be the event, so that its known fields are not known. */
+  /** True if several members of an item could be the event, which makes its known fields ambiguous. */
   readonly hasDoubtful: boolean;
 
   constructor({ bytes, spans }: Items, keys: Float64Array, byEventId: boolean, hasDoubtful: boolean) {
@@ -42,7 +42,7 @@ export class IdentifiedItems extends Items {
     return new IdentifiedItems(super.pick(indexes), keys, this.byEventId, this.hasDoubtful) as this;
   }
 
-  /** The items whose keys are not known. */
+  /** Returns the items whose keys are not in the set. */
   without(known: ReadonlySet<number>): this {
     const kept: number[] = [];
     for (let index = 0; index < this.count; index++)
@@ -51,40 +51,39 @@ export class IdentifiedItems extends Items {
   }
 }
 
-/** A collection as the service answered it (service description, part 2); every part may be missing. */
+/** A collection in the service's answer (service description, part 2); every part may be missing. */
 export interface Page {
   readonly items: IdentifiedItems;
   /** Size of the whole collection; undefined if it is missing or not a whole number. */
   readonly count: number | undefined;
-  /** The next page's address; null if the service says there is none, undefined if it says nothing. */
+  /** The next page's address; null on the last page, undefined if the service does not indicate either. */
   readonly next: string | null | undefined;
-  /** The maximum number of items per answer, if the service gives it. */
+  /** The service's maximum number of items per answer, if given. */
   readonly limit: number | undefined;
   /**
-   * False for an object with none of a collection's members (such as an error sent with status 200), or whose
+   * False for an object without any member of a collection (such as an error sent with status 200), or whose
    * items are not a list.
    */
   readonly isCollection: boolean;
 }
 
 /**
- * A page and the service's own clock when it answered, in milliseconds (from `Date`, RFC 9110 section 6.6.1).
+ * `serviceTime`: the service's clock when it answered, in milliseconds (from `Date`, RFC 9110 section 6.6.1).
  */
 export interface PageAnswer {
   readonly page: Page;
   readonly serviceTime: number | undefined;
 }
 
-/** Asks for one collection at an address. */
+/** Requests one collection. */
 export type FetchPage = (url: URL, signal?: AbortSignal) => Promise<PageAnswer>;
 
-/** The event service as one that answers with pages. */
 export interface PageClient {
   readonly baseUrl: URL;
   readonly fetchPage: FetchPage;
 }
 
-/** The error where the service answers without a collection. */
+/** Describes the error for an answer without a collection. */
 interface AskedCollection extends ErrorSteps {
   /** A sentence, such as `the search failed`. */
   readonly failure: string;
@@ -92,12 +91,12 @@ interface AskedCollection extends ErrorSteps {
 
 const SEARCH: AskedCollection = { failure: 'the search failed', ifTooMany: 'or with --concurrency 1' };
 const TRIES = 3;
-/** The wait before the second try; before the third it is twice as long. */
+/** Milliseconds before the second attempt; doubled before the third. */
 const RETRY_DELAY_MS = 500;
 
 /**
- * Asks for pages of a collection. A body that is not the JSON it should be (cut short by a proxy, say) is
- * asked for again, up to 3 times in all, before it becomes a `ServiceError`.
+ * Requests pages of a collection. A body of invalid JSON, such as one cut short by a proxy, is requested
+ * again, up to 3 times in all, before it becomes a `ServiceError`.
  */
 export function pageClient(
   service: Service,
@@ -108,8 +107,8 @@ export function pageClient(
   let latest = Promise.resolve();
   const answerAt = async (url: URL, signal: AbortSignal | undefined): Promise<HttpResponse> => {
     const response = await service.send({ url, ...(signal ? { signal } : {}), onRetry });
-    // Answers come together, and undici sends in the next turn of the event loop: only one of them is read
-    // before.
+    // Answers arrive together, and undici sends the next requests in the next turn of the event loop, so only
+    // one answer is parsed before that.
     latest = latest.then(() => turn());
     await latest;
     if (response.status !== 200) throw serviceError(response, asked.failure, asked);
@@ -132,7 +131,6 @@ export function pageClient(
   return { baseUrl: service.baseUrl, fetchPage };
 }
 
-/** Asks for one page of a search. */
 export function askPage(
   { baseUrl, fetchPage }: PageClient,
   query: Query,
@@ -142,7 +140,7 @@ export function askPage(
   return fetchPage(searchUrl(baseUrl, query, range), signal);
 }
 
-/** The collection in the body of an answer, or why it is none in JSON. */
+/** Returns the collection in a body, or the syntax error. */
 function pageOrFault(body: Buffer): Page | JsonSyntaxError {
   try {
     return readPage(body);
@@ -152,7 +150,7 @@ function pageOrFault(body: Buffer): Page | JsonSyntaxError {
   }
 }
 
-/** The service's clock by RFC 9110 section 6.6.1, in milliseconds; undefined if it does not say. */
+/** Milliseconds from `Date` (RFC 9110 section 6.6.1); undefined if missing. */
 function serviceTimeOf({ headers }: HttpResponse): number | undefined {
   const date = Date.parse(headers.date ?? '');
   return Number.isNaN(date) ? undefined : date;
@@ -176,8 +174,8 @@ function damaged(error: JsonSyntaxError, response: HttpResponse): ServiceError {
 }
 
 /**
- * Returns the service's own `count` from a page of one item (service description, part 2), or undefined if
- * the service gives no count or only the size of the page.
+ * Returns the service's own `count` from a page of one item (service description, part 2); undefined if the
+ * service gives no count or only the size of the page.
  */
 export async function askCount(
   client: PageClient,
@@ -190,31 +188,27 @@ export async function askCount(
 }
 
 /**
- * Returns the service's count of the whole collection, or undefined if it gives none, or the page's own size,
+ * Returns the service's count of the whole collection; undefined if it gives none, or only the page's size,
  * as some services do.
  */
 export function totalOf(page: Page): number | undefined {
   return page.count === page.items.count && page.next ? undefined : page.count;
 }
 
-/** Some events of a search. */
 export interface FoundPage {
   readonly items: Items;
-  /** The number of all matching events, if the service gives it. */
+  /** Number of all matching events, if the service gives it. */
   readonly total: number | undefined;
-  /** Of stored events: the part that has been read with this page, from 0 to 1, if that is known. */
+  /** For stored events: the part read so far, from 0 to 1, if known. */
   readonly share?: number | undefined;
 }
 
-/** A page of one search, whose items are told apart by their keys. */
+/** A page of one search, whose items have keys. */
 export interface ReadPage extends FoundPage {
   readonly items: IdentifiedItems;
 }
 
-/**
- * The events of some pages that a filter keeps, if there is one, up to a limit. The total of a filter is not
- * known.
- */
+/** Filters the events of pages, up to a limit. With a filter the total is unknown. */
 export async function* keepPages(
   pages: AsyncIterable<FoundPage>,
   keep: ((items: Items) => Items) | undefined,
@@ -235,8 +229,8 @@ export async function* keepPages(
 const COLLECTION = ['items', 'href', 'previous', 'first', 'next', 'count', 'limit'];
 
 /**
- * Reads a collection from the body of an answer. Items come out as their own bytes, without white space
- * between tokens; the whole body is validated. Throws `JsonSyntaxError`.
+ * Parses a collection. Items keep their own bytes, without white space between tokens; the whole body is
+ * validated. Throws `JsonSyntaxError`.
  */
 export function readPage(body: Buffer): Page {
   if (!isUtf8(body)) throw new JsonSyntaxError('text that is not UTF-8', 0);
@@ -273,8 +267,7 @@ export function readPage(body: Buffer): Page {
 }
 
 /**
- * Reads each member of the object, or element of the array, that begins there. Returns the offset after the
- * whole.
+ * Reads each member of an object, or element of an array, starting there. Returns the offset after its end.
  */
 function readEach(scanner: JsonScanner, start: number, read: (at: number) => number): number {
   const { bytes } = scanner;
@@ -289,7 +282,7 @@ function readEach(scanner: JsonScanner, start: number, read: (at: number) => num
   }
 }
 
-/** Scans the array at `start` and collects the offsets and keys of its items. */
+/** Scans an array for the offsets and keys of its items. */
 function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItems; end: number } {
   const spans: number[] = [];
   const keys: number[] = [];
@@ -319,7 +312,6 @@ interface Identified extends Pick<RecordOffsets, 'isDoubtful'> {
   readonly isOfId: boolean;
 }
 
-/** The doubt about items in which several members could be the event. */
 export const DOUBTFUL_EVENT =
   'some items have an eventId in several members: ambiguous, so ignored; select one with --fields and its full path';
 
@@ -336,8 +328,8 @@ function identify(scanner: JsonScanner, at: number): Identified {
 }
 
 /**
- * The hash of a record's `eventId` and subscription, since an event has a record for each subscription;
- * undefined if the `eventId` is missing, null or empty.
+ * Hashes a record's `eventId` and subscription, since an event has a record for each subscription; undefined
+ * if the `eventId` is missing, null or empty.
  */
 export function recordKey(
   bytes: Buffer,
@@ -350,7 +342,6 @@ export function recordKey(
   return hashed(bytes, eventIdAt, idEnd, subscriptionIdAt, subscriptionEnd);
 }
 
-/** The same items with their keys. */
 export function identified(items: Items): IdentifiedItems {
   const scanner = new JsonScanner(items.bytes);
   const found = Array.from({ length: items.count }, (_, item) => identify(scanner, items.start(item)));

@@ -1,16 +1,13 @@
 import type { OnRetry } from '../http/service.ts';
 
-/**
- * Jobs that are known in advance, or arrive over time. The signal tells a source of jobs that no more are
- * wanted.
- */
+/** Jobs known in advance, or arriving over time. The signal aborts when no more are wanted. */
 type Jobs<Job> = Iterable<Job> | ((ending: AbortSignal) => AsyncIterable<Job> | Iterable<Job>);
 
 /**
- * Runs jobs ahead of their reader, `width()` at a time, and yields their results in the order of the jobs. Of
- * those begun, finished or not, at most twice `width()` wait for the reader: one slow answer does not idle
- * the other connections, and memory has a bound. A failed job or source throws in its turn. Ending the
- * iteration early, or `signal`, aborts running jobs.
+ * Runs jobs ahead of their reader, `width()` at a time, and yields their results in the order of the jobs. At
+ * most twice `width()` jobs, running or finished, wait for the reader: one slow answer does not idle the
+ * other connections, and memory is bounded. A failed job or source throws in its turn. Ending the iteration
+ * early, or `signal`, aborts running jobs.
  */
 export async function* readAhead<Job, Result>(
   jobs: Jobs<Job>,
@@ -26,13 +23,13 @@ export async function* readAhead<Job, Result>(
   let pulling: Promise<void> | undefined;
 
   const append = (result: (typeof waiting)[number]) => {
-    // The failure is thrown when its turn comes. Until then it must not count as unhandled.
+    // A failure is thrown in its turn. Until then it must not count as unhandled.
     result.catch(() => undefined);
     waiting.push(result);
   };
   const start = async (job: Job) => {
-    // Each job has a signal of its own: listeners of one shared signal would keep each other, and the answers
-    // that they refer to, from being collected.
+    // Each job has its own signal: listeners of a shared one would keep each other's answers from being
+    // collected.
     const own = new AbortController();
     running.add(own);
     try {
@@ -93,7 +90,7 @@ function iterated<Job>(jobs: Iterable<Job> | AsyncIterable<Job>): AsyncIterator<
   return Symbol.asyncIterator in jobs ? jobs[Symbol.asyncIterator]() : jobs[Symbol.iterator]();
 }
 
-/** The number of requests at a time. It is halved each time the service asks for fewer (429). */
+/** The number of concurrent requests, halved each time the service asks for fewer (429). */
 export interface AdaptiveConcurrency {
   readonly width: () => number;
   readonly onRetry: OnRetry;

@@ -12,32 +12,31 @@ export interface ReadOptions {
   readonly pageSize: number;
   /** Stop after this many items. */
   readonly limit?: number | undefined;
-  /** Pages requested at the same time. Called before each request, since a busy service lowers the number. */
+  /** Number of concurrent requests. Called before each one, since a busy service lowers the number. */
   readonly concurrency: () => number;
   readonly signal: AbortSignal;
-  /** Called with each reason why this read is not as the service's links, time and count should make it. */
+  /** Called with each reason to doubt this read: unusual links, times or counts of the service. */
   readonly onDoubt?: ((doubt: string) => void) | undefined;
-  /** Called in place of `onDoubt` if links lead away from the service, for a reader that has no doubts. */
+  /** Called instead of `onDoubt` if links lead away from the service. */
   readonly onForeignLinks?: ((doubt: string) => void) | undefined;
 }
 
-/** The doubt where the service gives no count. */
+/** Warned of if the service gives no count. */
 export const UNCOUNTED =
   'the service does not count its events: whether these are all of them could not be checked';
 const UNHELD = 'the service sends no time: events that arrive meanwhile may shift the pages';
 
-/** The number of times that everything is read again if it does not agree with the service's count. */
+/** Times that everything is read again if the events do not agree with the service's count. */
 const MAX_SWEEPS = 2;
 
-/** The number of events read is not the service's count. */
 export class IncompleteError extends ServiceError {}
 
 /**
- * All pages of one search, in order. Pages after the first are limited to events created before the first
- * answer (`lt(createdOn,…)`), so that events which arrive meanwhile do not shift the offsets. If the count is
- * known and pages have the requested size, they are read ahead in parallel; otherwise the service's `next`
- * links are followed one by one. If the result changes all the same, it is read again where needed, and each
- * item is passed on once. Throws `IncompleteError` if the items read do not agree with the service's count.
+ * Yields all pages of one search, in order. Pages after the first are limited to events created before the
+ * first answer (`lt(createdOn,…)`), since new events would shift the offsets. If the count is known and pages
+ * have the requested size, they are read ahead in parallel; otherwise the service's `next` links are followed
+ * one by one. If the result changes anyway, it is read again where needed, and each item is passed on once.
+ * Throws `IncompleteError` if the items read do not agree with the service's count.
  */
 export async function* readPages(client: PageClient, options: ReadOptions): AsyncGenerator<ReadPage> {
   let isDoubted = false;
@@ -48,16 +47,15 @@ export async function* readPages(client: PageClient, options: ReadOptions): Asyn
   }
 }
 
-/** A window whose first page was answered. */
 interface OpenWindow extends PageWalk {
   readonly page: Page;
   /** The address of the first page. */
   readonly at: URL;
   /** True if the service sends its time with its answers. */
   readonly hasTime: boolean;
-  /** The search that later pages are asked for with. */
+  /** The search for later pages. */
   readonly held: Query;
-  /** True if the first page has events from the pin on: later offsets are too high by their number. */
+  /** True if the first page has events created after the pin: later offsets are too high by their number. */
   readonly isShifted: boolean;
 }
 
@@ -67,7 +65,7 @@ async function openWindow(client: PageClient, options: ReadOptions, hold: boolea
   const first = { start: 1, count: size };
   const { page, serviceTime } = await askPage(client, query, first, signal);
   const isHeld = hold && !query.before && serviceTime !== undefined;
-  // The service's time is rounded up, since `Date` has no fraction.
+  // Rounded up, since `Date` has no fraction.
   const pin = isHeld ? nextFullSecond(serviceTime) : undefined;
   const held = pin ? { ...query, before: pin } : query;
   return {
@@ -110,10 +108,10 @@ function isAligned({ page, size, reading }: OpenWindow): boolean {
   return page.items.count === size && reading.counts.first !== undefined;
 }
 
-/** The pages after the first, and all once more where they do not agree with the service's count. */
+/** Reads the pages after the first, and everything again if it does not agree with the service's count. */
 async function* readOn(window: OpenWindow): AsyncGenerator<ReadPage, WalkEnd> {
   const { page, reading, isShifted } = window;
-  // An event added late could make up in the count for those after the pin.
+  // In the count, an event added late could replace those after the pin.
   const isMasked = isShifted && (reading.counts.first ?? 0) > page.items.count;
   if (isMasked) return 'later events';
   let end = yield* walkAfterFirst(window);
@@ -132,8 +130,9 @@ function walkAfterFirst(window: OpenWindow): AsyncGenerator<ReadPage, WalkEnd> {
 }
 
 /**
- * The windows before the pin and after it, in the service's order. The later one begins a second before the
- * pin, since the resolution of the service's clock is unknown; without a pin there is only the one before.
+ * Returns the windows before and after the pin, in the service's order. The later one begins a second before
+ * the pin, since the resolution of the service's clock is unknown; without a pin there is only the earlier
+ * one.
  */
 function windowsOf({ page, pin, held }: OpenWindow, query: Query): readonly Query[] {
   if (!pin) return [held];
@@ -142,7 +141,7 @@ function windowsOf({ page, pin, held }: OpenWindow, query: Query): readonly Quer
   return isNewestFirst ? [later, held] : [held, later];
 }
 
-/** Reads each window by itself and passes on only new items. */
+/** Reads each window separately and passes on only new items. */
 async function* readWindows(
   { client, reading, size }: OpenWindow,
   queries: readonly Query[],
@@ -159,15 +158,15 @@ async function* readWindows(
 }
 
 /**
- * Reads what a count would have shown to be missing: later pages are limited to events before the pin, so
- * offsets in them are too high by the number of events after it on the first page.
+ * Reads events that a count would have shown to be missing: later pages are limited to events before the pin,
+ * so their offsets are too high by the number of later events on the first page.
  */
 async function* checkUncounted(
   window: OpenWindow,
   options: ReadOptions,
 ): AsyncGenerator<ReadPage, undefined> {
   const { page, reading, isShifted, held } = window;
-  // Items with nothing beside them: no count, link or limit tells whether this was the last page.
+  // Without count, link or limit nothing shows if this was the last page.
   const isBare = page.next === undefined && page.limit === undefined && page.items.count > 0;
   const hasMorePages = reading.pages > 1;
   if (hasMorePages) {

@@ -4,20 +4,18 @@ import { CountAgreement } from './count-agreement.ts';
 import type { IdentifiedItems, Page } from './page.ts';
 import { ReadLedger } from './read-ledger.ts';
 
-/** If more events than these pages hold join between two answers, some may be passed on twice. */
+/** Pages that events joining between two answers may fill before some are passed on twice. */
 const LOOKED_BACK_PAGES = 10;
 
 /**
- * One read of one search, page by page: its ledger, its counts, and where a page shows that events have
- * moved meanwhile. Once they have, only new items are passed on.
+ * One read of one search, page by page, with its ledger and counts. Detects pages that show that events have
+ * moved. From then on, only new items are passed on.
  */
 export class Reading {
   readonly ledger: ReadLedger;
   readonly counts: CountAgreement;
-  /** Pages taken so far. */
   pages = 0;
   readonly #first: Page;
-  /** The keys of the page before. */
   #before: Float64Array = new Float64Array(0);
 
   constructor(first: Page, limit: number) {
@@ -30,7 +28,7 @@ export class Reading {
     return this.ledger.isFull || this.counts.holdsFor(this.ledger.passedOn);
   }
 
-  /** Returns the items of a page that are due. Throws `ServiceError` for the page before once more. */
+  /** Returns the items of a page that are due. Throws `ServiceError` for a repeated page. */
   take(page: Page): IdentifiedItems {
     this.pages++;
     const hasGrown = this.counts.leftSince(page) < 0;
@@ -41,7 +39,7 @@ export class Reading {
       );
     if (this.#showsShift(page)) {
       this.ledger.dropRepeated();
-      // Events that join at the front move all others down, and none is missed. Where none has joined, or all
+      // Events that join at the front move all others down, and none is missed. If none has joined, or all
       // join at the end, others have changed places, and one may have moved up unseen.
       const joinAtEnd = directionBetween(this.#first.items, page.items) === 'oldest first';
       if (!hasGrown || joinAtEnd) this.counts.distrust();
@@ -50,13 +48,12 @@ export class Reading {
     return this.ledger.passOn(page.items);
   }
 
-  /** The next page begins before this one, whose items are not taken. */
+  /** Drops this page: the next one begins before it. */
   stepBack(page: Page): void {
     if (this.counts.note(page)) this.ledger.dropRepeated();
     this.#before = new Float64Array(0);
   }
 
-  /** Everything is read once more from the first page. */
   startAgain(): void {
     this.ledger.dropRepeated();
     this.counts.beginAgain();
@@ -70,9 +67,8 @@ export class Reading {
   }
 
   /**
-   * True if a page begins with an event of one of the last pages, or holds the last event of one, behind
-   * others that have joined there: events have moved down past an offset. Pages whose own ids repeat prove
-   * nothing.
+   * True if a page begins with an event of one of the last pages, or holds the last event of one, after
+   * others that have joined: events have moved down past an offset. Pages whose own ids repeat prove nothing.
    */
   #showsShift({ items: { keys, byEventId } }: Page): boolean {
     if (!byEventId) return false;

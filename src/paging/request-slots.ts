@@ -1,9 +1,6 @@
 import type { FetchPage, PageClient } from './page.ts';
 
-/**
- * The same client with at most `width()` requests at once, whoever asks. Those that wait are sent in the
- * order in which they were asked for.
- */
+/** Limits a client to `width()` concurrent requests in total. Waiting requests are sent in order. */
 export function inSlots(client: PageClient, width: () => number): PageClient {
   const waiting: (() => void)[] = [];
   let taken = 0;
