@@ -291,7 +291,6 @@ function sharedText({ shared, health }: About, tense: Tense): string {
   return `${grouped(others)} of the ${grouped(subscriptions - 1)} other subscriptions failed too, ${tense.stillFailing(grouped(more), more === 1)}`;
 }
 
-/** In order of use. */
 function commandsOf(about: About, { from, filters }: SummaryOptions): AdvisedCommand[] {
   const { subscriptionIds, health, outage, after } = about;
   const [id, other] = subscriptionIds;

@@ -36,13 +36,11 @@ import { type TimeZone, UTC } from '../time/time-zone.ts';
 
 export interface AboutOptions extends SourceOptions {
   readonly word: string;
-  /** A number to print percentiles of. */
   readonly latencyField: FieldPath | undefined;
 }
 
 type Subject =
   | { readonly by: 'id' | 'address'; readonly id: string }
-  /** Several subscriptions may share a name. */
   | { readonly by: 'name'; readonly id: undefined };
 
 export interface About {
@@ -53,21 +51,15 @@ export interface About {
   readonly subscriptionIds: readonly string[];
   readonly name: string | null;
   readonly address: string | null;
-  /** Null if unknown. */
   readonly endpoint: 'on' | 'off' | 'gone' | null;
-  /** Of all its events, with the state of the worst subscription. */
   readonly health: OwnHealth;
   /** Worst first, counting only its own events. */
   readonly ofSubscriptions: readonly SubscriptionHealth[];
   /** Names that the word matches, worst first; empty for an id or an address. */
   readonly ofNames: readonly NameHealth[];
-  /**
-   * The window before, of the same length; undefined without a given window, or if the events can be read
-   * only once.
-   */
+  /** Undefined without a given window, or if the events can be read only once. */
   readonly earlier: Counted | undefined;
   readonly outage: Outage | undefined;
-  /** The outage in the window with the most failures; undefined for several subscriptions. */
   readonly largestOutage: LargestOutage | undefined;
   readonly silence: Silence | undefined;
   readonly causes: readonly Cause[];
@@ -95,7 +87,6 @@ export interface Counted {
   readonly failed: number;
 }
 
-/** Shows if only this endpoint fails, or others too. */
 export interface Shared {
   readonly subscriptions: number;
   readonly withFailures: number;
@@ -171,7 +162,6 @@ export async function askAbout(
   return await about.finally(() => Promise.all(asked.map((questions) => questions.close())));
 }
 
-/** Null unless the events are of one subscription. */
 function endpointOf(
   ids: ReadonlySet<string>,
   names: SubscriptionNames | undefined,
@@ -207,7 +197,6 @@ class AboutQuestions {
     }: {
       readonly nameField: FieldPath | undefined;
       readonly latencyField: FieldPath | undefined;
-      /** Undefined if the pages can be read only once. */
       readonly again: (() => AsyncIterable<PageOfOutcomes>) | undefined;
     },
   ) {
@@ -220,7 +209,6 @@ class AboutQuestions {
     if (subject.id !== undefined) this.receivers.add(subject.id);
   }
 
-  /** Reads the pages once. */
   async askOf(pages: AsyncIterable<PageOfOutcomes>): Promise<void> {
     const first = { see: this.#keepSample.bind(this) };
     const latency = this.#latency ? [this.#latency] : [];
@@ -298,7 +286,6 @@ function backTo(after: Instant): Instant {
 
 interface Knowledge {
   readonly source: EventSource;
-  /** Undefined if subscriptions cannot be listed. */
   readonly names: SubscriptionNames | undefined;
   readonly nameField: FieldPath | undefined;
 }

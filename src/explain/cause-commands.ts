@@ -30,7 +30,6 @@ export function searchCommand(
 /** Hours and weekdays depend on the zone, which may be set differently when the command is typed. */
 function zoneWords(conditions: readonly CauseCondition[], { zone, isZoneTyped }: EventFilters): string[] {
   const dependsOnZone = conditions.some(({ condition }) => isOfZone(condition.field));
-  // The filters already print a typed zone.
   return dependsOnZone && !isZoneTyped ? ['--timezone', zone.name] : [];
 }
 

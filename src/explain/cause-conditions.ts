@@ -7,13 +7,11 @@ import { type Instant, parseInstant } from '../time/instant.ts';
 import { type FieldTest, type Limit, limitOf } from './conditions.ts';
 
 export interface CauseCondition {
-  /** As `--fields` takes it. */
   readonly field: string;
   readonly op: '=' | '!=' | '<' | '<=' | '>' | '>=' | 'exists' | 'missing';
   /** Null with `exists` and `missing`; a string for numbers that JavaScript cannot represent. */
   readonly value: unknown;
   readonly condition: Condition;
-  /** As `--where` takes it. */
   readonly text: string;
 }
 

@@ -35,9 +35,7 @@ import { TimeOrder } from './time-order.ts';
 export const MOST_CAUSES = 5;
 /** Maximum conditions in a cause: people do not check more. */
 const MOST_CONDITIONS = 3;
-/**
- * Limits a search to about a second: beyond this many fields, combine only those with the best scores alone.
- */
+/** Limits a search to about a second: of more fields, combine only those with the best scores alone. */
 const MOST_COMBINED = 400;
 /** Conjunctions kept at each size. With 8, causes of three conditions are missed. */
 const BEAM = 14;
@@ -58,9 +56,7 @@ const MOST_MOMENTS = 300;
 const RATE_OF_WORKING = 0.4;
 /** Keep a condition only if chance would narrow the cause this well less often than this. */
 const MOST_CHANCE_OF_NEEDED = 0.05;
-/**
- * A more general cause wins if the events it adds fail at least at this share of the narrower cause's rate.
- */
+/** A more general cause wins if the events it adds fail at this share of the narrower cause's rate. */
 const REST_FAILS = 0.15;
 /** The same for a sharp cause: one with a span of time, or one whose events nearly all fail. */
 const REST_FAILS_BESIDE_SHARP = 0.4;
@@ -75,11 +71,9 @@ export type RowTest = FieldTest | SpanTest;
 
 export interface FoundCause {
   readonly tests: readonly RowTest[];
-  /** Conditions on other fields that select the same sampled events, the best names first. */
   readonly same: readonly SameTest[];
 }
 
-/** A condition that selects the same events as the tests in `as`. */
 export interface SameTest {
   readonly test: FieldTest;
   readonly as: readonly RowTest[];
@@ -101,7 +95,6 @@ export class CauseSearch {
   readonly #spans: number;
   /** Rows not set aside, in order of creation, rows of unknown time last. */
   #rows: Int32Array;
-  /** 1 for each row of `#marked`. */
   readonly #marks: Uint8Array;
   #marked: Int32Array = new Int32Array(0);
 
@@ -118,10 +111,7 @@ export class CauseSearch {
     this.#likelihood = new Likelihood(table.rows);
   }
 
-  /**
-   * Finds causes among `fields`, each in the events that earlier causes leave; `alike` are the fields
-   * searched for equivalent conditions.
-   */
+  /** Each in the events that earlier causes leave; `alike` are searched for equivalent conditions. */
   findCauses(fields: readonly Feature[], alike: readonly Feature[]): FoundCause[] {
     const all = this.#rows;
     const { table } = this;
@@ -159,7 +149,6 @@ export class CauseSearch {
     return field && new Feature(larger, field, place, this.#time, { hasUpperLimits: false });
   }
 
-  /** The condition that best separates failures from delivered events. */
   bestOn(feature: Feature): FieldTest | undefined {
     const [best] = this.#extensionsOn(feature, this.#rows, [], this.#count(this.#rows));
     return best?.tests[0] as FieldTest | undefined;
@@ -200,10 +189,7 @@ export class CauseSearch {
     return moments;
   }
 
-  /**
-   * The best conditions on the field in addition to `tests`, best first; `inside` are the rows that fulfil
-   * those.
-   */
+  /** Best first; `inside` are the rows that fulfil `tests`. */
   #extensionsOn(feature: Feature, inside: Int32Array, tests: readonly RowTest[], whole: Count): Candidate[] {
     const lnCandidates = this.lnCandidates([...tests, { feature }]);
     const all = this.#countBy(feature, inside);
@@ -332,9 +318,7 @@ export class CauseSearch {
     return best.isTelling ? this.#simplest(best.tests, whole) : undefined;
   }
 
-  /**
-   * A condition is needed if it raises the rate by more than chance, and the events it excludes fail less.
-   */
+  /** A condition is needed if it raises the rate by more than chance, and what it excludes fails less. */
   #isNeeded(
     condition: RowTest,
     counts: {
@@ -405,7 +389,6 @@ export class CauseSearch {
     return found.sort((a, b) => nameCost(a.test) - nameCost(b.test));
   }
 
-  /** The cheapest equivalent condition on each field. */
   #equivalents(tests: readonly RowTest[], features: readonly Feature[]): FieldTest[] {
     const inside = filterByAll(tests, this.#rows);
     return features.flatMap((feature) => {
@@ -439,7 +422,6 @@ export class CauseSearch {
   }
 }
 
-/** The number of candidate conditions on a feature, by the rows counted last. */
 function conditionsOn({ events, order, field }: Feature): number {
   const states = countIf(events, (count) => count > 0);
   const isPresence = events[NO_VALUE] !== 0 && states > 1 && !field.derivation;
@@ -451,13 +433,11 @@ function conditionsOn({ events, order, field }: Feature): number {
   return (isPresence ? 2 : 0) + equalities + limits;
 }
 
-/** Keeps the fields with the best conditions alone, and the service's own filters. */
 function mostTellingOf(candidates: readonly Candidate[], features: readonly Feature[]): Feature[] {
   const telling = new Set(candidates.slice(0, MOST_COMBINED).map(({ tests }) => tests[0]?.feature));
   return features.filter((feature) => feature.isFilter || telling.has(feature));
 }
 
-/** Drops one test at a time, or replaces a limit by the field's presence. */
 function simplerOnes(tests: readonly RowTest[]) {
   return tests.flatMap((dropped) => {
     const others = tests.filter((other) => other !== dropped);

@@ -52,7 +52,6 @@ interface CountsByCode {
   readonly failed: Uint32Array;
 }
 
-/** A field as the search uses it: its values in order, and counts by value. */
 export class Feature implements CountsByCode {
   readonly field: SampleField;
   readonly table: SampleTable;
@@ -71,7 +70,6 @@ export class Feature implements CountsByCode {
   /** Lower for better names. */
   readonly cost: number;
   readonly costOfPresence: number;
-  /** The code of a null element in a list; otherwise -1. */
   readonly nullCode: number;
   /** By code, for the rows counted last. A list counts once for each row that has any such element. */
   readonly events: Uint32Array;
@@ -118,7 +116,6 @@ export class Feature implements CountsByCode {
     this.lowest = field.isInList ? emptyCounts(texts.length) : this;
   }
 
-  /** `marks` has a 1 for each of these rows. */
   count(rows: Int32Array, marks: Uint8Array): Count {
     if (this.#counted !== rows) {
       this.events.fill(0);
@@ -195,7 +192,6 @@ export class Feature implements CountsByCode {
     addTo(lowest, low, 1, hasFailed);
   }
 
-  /** `accepted` has a 1 for each code to keep; undefined if the field is counted by cells. */
   rowsWith(rows: Int32Array, accepted: Uint8Array): Int32Array | undefined {
     const codeByRow = this.#codeByRow;
     return codeByRow && filterRows(rows, (row) => accepted[codeByRow[row] as number] === 1);
@@ -259,7 +255,6 @@ function kindCost(field: SampleField): number {
   return /^"?-?\d/.test(first) ? COST.numbers : COST.texts;
 }
 
-/** Undefined unless all values are dates. */
 function datesIn({ texts, derivation, isUncompared }: SampleField): DateOrder | undefined {
   const values = texts.slice(FIRST_CODE);
   const isOfTexts = values.every((json) => json.startsWith('"'));
@@ -289,13 +284,9 @@ export interface FieldCondition extends Count {
   readonly cost: number;
 }
 
-/**
- * Gets a `FieldCondition` as arguments: a numeric field has thousands of conditions, and allocating an object
- * for each takes longer than judging it.
- */
+/** Arguments, since an object for each of thousands of conditions takes longer than judging it. */
 type VisitCondition = (op: FieldOp, code: number, events: number, failed: number, cost: number) => void;
 
-/** Every condition on the field among the rows it counted last; `all` is the count of these rows. */
 export function fieldConditions(feature: Feature, all: Count): FieldCondition[] {
   const found: FieldCondition[] = [];
   visitConditions(feature, all, (op, code, events, failed, cost) => {
@@ -304,7 +295,6 @@ export function fieldConditions(feature: Feature, all: Count): FieldCondition[] 
   return found;
 }
 
-/** Like `fieldConditions`, without allocating. */
 export function visitConditions(feature: Feature, all: Count, visit: VisitCondition): void {
   const { field, events } = feature;
   const end = field.hasOnlyLimits ? FIRST_CODE : events.length;
@@ -376,9 +366,7 @@ export class FieldTest {
   readonly feature: Feature;
   readonly op: FieldOp;
   readonly code: number;
-  /** 1 for each accepted code. */
   #accepted: Uint8Array | undefined;
-  /** 1 for each accepted row, for a field that is counted by cells. */
   #holds: Uint8Array | undefined;
 
   constructor(feature: Feature, op: FieldOp, code: number) {
@@ -423,7 +411,6 @@ export class FieldTest {
   }
 }
 
-/** The roundest number or date between two values that occur. */
 export interface Limit {
   readonly op: '>=' | '<=' | '<';
   readonly json: string;
@@ -440,8 +427,7 @@ export function limitOf({ feature, op, code }: FieldTest): Limit {
     const round = dates.roundestBetween(bareText(low), bareText(high));
     return { op: op === '>=' ? op : '<', json: JSON.stringify(round) };
   }
-  // "FAILED" is a letter shorter than "SUCCESS": add the difference to compare items by the rest of their
-  // bytes.
+  // Compare as if "FAILED" were as long as "SUCCESS".
   const more = field.derivation === 'size' ? table.moreOfDelivered : 0;
   const isRoom = Number(bareText(low)) + more < Number(bareText(high));
   const lowest = more > 0 && isRoom ? String(Number(bareText(low)) + more) : bareText(low);

@@ -7,10 +7,8 @@ const ENDS = [4, 7, 10, 13, 16, 19];
 const FIRST_MOMENT = '0000-01-01T00:00:00';
 
 export interface DateOrder {
-  /** True if conditions compare the dates as text, false if as instants. */
   readonly isOfTexts: boolean;
   compare(a: string, b: string): number;
-  /** The roundest date in `(low, high]`. */
   roundestBetween(low: string, high: string): string;
 }
 

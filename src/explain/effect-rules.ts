@@ -2,11 +2,8 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** When a field counts as an effect of failing, with a pair of events that shows the rule. */
 interface EffectRule {
-  /** Threshold, as a share of events from 0 to 1. */
   readonly share?: number;
-  /** Maximum number of distinct values. */
   readonly values?: number;
-  /** Matches field names: their words in lower case, or the whole path. */
   readonly words?: RegExp;
   readonly failed: Members;
   readonly delivered: Members;
@@ -29,9 +26,7 @@ export const EFFECT_RULES = {
    * successes agree, while types, customers and currencies do not.
    */
   deliveredAlike: { share: 0.9, failed: { stage: 'parked' }, delivered: { stage: 'done' } },
-  /**
-   * A field with such a name may still be the cause if fewer delivered events than this agree on its value.
-   */
+  /** A field with such a name may still be the cause if fewer delivered events agree on its value. */
   outcomeAlike: { share: 0.7, failed: { loginAttempts: 5 }, delivered: { loginAttempts: 1 } },
   /**
    * A value that every event has belongs to the payload, whatever its name, if fewer delivered events than

@@ -12,14 +12,12 @@ export interface EffectValue {
 
 export interface CountedField {
   readonly path: FieldPath;
-  /** The JSON texts to count; undefined for all. */
   readonly only: ReadonlySet<string> | undefined;
 }
 
 /** The most informative values of an effect: its own, or those of its members joined. */
 export interface EffectValueSource {
   readonly own: CountedField | undefined;
-  /** The JSON text of a value that no failure with the effect has. */
   readonly except: string | undefined;
   readonly members: readonly CountedField[];
 }
@@ -38,9 +36,7 @@ const ARRAY = 0x5b;
 
 export class EffectValues {
   readonly #source: EffectValueSource;
-  /** Index of its own field in the reader, or of the first member. */
   readonly #place: number;
-  /** By JSON text of its own value, or by the joined texts of members. */
   readonly #counts = new Map<string, number>();
 
   constructor(source: EffectValueSource, place: number) {
@@ -63,7 +59,6 @@ export class EffectValues {
     if (texts.length > 0 && texts.some((text) => text !== '')) this.#note(texts.join(' '));
   }
 
-  /** Most frequent first. */
   result(): readonly EffectValue[] {
     if (this.#counts.size > MOST_TEXTS) return [];
     const counts = this.#source.own ? joinNumbers(this.#counts) : this.#counts;
@@ -89,7 +84,6 @@ function valuesIn(reader: FieldReader, place: number, { only }: CountedField): s
   return values;
 }
 
-/** In a list, that of the first element with a value. */
 function firstText(reader: FieldReader, place: number, member: CountedField): string | undefined {
   let text: string | undefined;
   let isFound = false;
@@ -115,10 +109,7 @@ function joinNumbers(counts: ReadonlyMap<string, number>): ReadonlyMap<string, n
   return joined;
 }
 
-/**
- * Joins texts that differ only in words with digits, such as ids and times, if more than half of them are
- * distinct.
- */
+/** Joins texts that differ only in words with digits if more than half of them are distinct. */
 function joinAlike(values: readonly EffectValue[]): EffectValue[] {
   const groups = new Map<unknown, EffectValue[]>();
   for (const value of values) {
@@ -135,12 +126,10 @@ function joinAlike(values: readonly EffectValue[]): EffectValue[] {
   });
 }
 
-/** Replaces words that contain digits with `…`. */
 function withoutDigits(text: string): string {
   return text.replace(/[\w.:-]+/g, (word) => (/\d/.test(word) ? '…' : word));
 }
 
-/** Keeps the words that all texts share; the others become `…`. All texts have the same number of words. */
 function commonText(texts: readonly string[]): string {
   const [first = [], ...others] = texts.map((text) => text.split(/([\w.:-]+)/));
   return first.map((word, at) => (others.every((other) => other[at] === word) ? word : '…')).join('');

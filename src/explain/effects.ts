@@ -17,10 +17,8 @@ import {
 import { allRows, countRows, filterByAll } from './rows.ts';
 
 export interface Effects {
-  /** Conditions that separate failures from delivered events too well to be causes. */
   readonly tests: readonly FieldTest[];
   readonly fields: ReadonlySet<SampleField>;
-  /** Fields that are never causes, even if nothing else explains the failures. */
   readonly certain: ReadonlySet<SampleField>;
 }
 
@@ -36,10 +34,7 @@ export function findEffects(search: CauseSearch): Effects {
 /** Quotes, colon and comma around a member's name and value. */
 const BYTES_AROUND = 4;
 
-/**
- * The maximum bytes that effects add to an item; undefined if there are none. An effect inside a list counts
- * as the whole list.
- */
+/** Undefined without effects. An effect inside a list counts as the whole list. */
 export function bytesOfEffects({ tests, certain }: Effects, { fields }: SampleTable): number | undefined {
   const effects = [...tests.map(({ feature }) => feature.field), ...certain];
   const members = effects.map(({ steps }) => {
@@ -66,11 +61,8 @@ class EffectFinder {
   readonly #table: SampleTable;
   readonly #search: CauseSearch;
   readonly #rows: Int32Array;
-  /** Estimated for all events, of which the table holds a sample. */
   readonly #all: Count;
-  /** Events that may contradict an effect. */
   readonly #few: number;
-  /** Objects and lists that occur only in failures. */
   readonly #outer: SampleField[] = [];
 
   constructor(search: CauseSearch) {
@@ -82,7 +74,6 @@ class EffectFinder {
     this.#few = Math.max(1, EFFECT_RULES.nearlyExact.share * this.#all.failed);
   }
 
-  /** Returns the effect on this field, if any, and records the field as an effect. */
   effectOf(feature: Feature): FieldTest | undefined {
     const { field } = feature;
     if (feature.isFilter) return undefined;
@@ -127,10 +118,7 @@ class EffectFinder {
     return undefined;
   }
 
-  /**
-   * True for a member of an object called `delivery` that belongs to the payload, such as the delivery of an
-   * order.
-   */
+  /** True inside an object called `delivery` of the payload, such as the delivery of an order. */
   #isOfPayload(feature: Feature): boolean {
     const values = feature.field.texts.slice(FIRST_CODE);
     const areFew = values.length > 1 && values.length <= EFFECT_RULES.ofPayload.values;
@@ -149,10 +137,7 @@ class EffectFinder {
     return feature.field.texts.filter((_, code) => code >= FIRST_CODE && isDelivered(code));
   }
 
-  /**
-   * True if the value belongs to the payload, such as the reason for an order. A number that nearly all
-   * failures share is an effect even so.
-   */
+  /** Such as the reason for an order. A number that nearly all failures share is an effect even so. */
   #isOfOrders({ op, code, feature }: FieldTest, failed: number): boolean {
     if (op !== '=' || code === NO_VALUE || !feature.isAlwaysThere) return false;
     const isText = feature.field.texts[code]?.startsWith('"');
@@ -182,7 +167,6 @@ class EffectFinder {
     return estimateOf(this.#table, countRows(test.filter(this.#rows), this.#table.failures));
   }
 
-  /** Judges a field whose name does not reveal an effect, by its values alone. */
   #isTold(test: FieldTest, delivered: number, isOfMost: boolean): boolean {
     const isPresence = test.code === NO_VALUE;
     const isOnlyInFailures = isPresence && test.op === '!=' && delivered === 0;
@@ -220,7 +204,6 @@ class EffectFinder {
     return isMixed;
   }
 
-  /** The share of delivered events that agree on one value or all lack the field. */
   #shareOfOne(feature: Feature): number {
     const all = this.#search.countAll(feature);
     let most = 0;
@@ -269,7 +252,6 @@ export function causesAmong(effects: Effects, causes: readonly FoundCause[], { t
   return new Set(found.map(({ feature }) => feature.field));
 }
 
-/** True if the field is missing or different, or if its name is that of an outcome. */
 function saysWhatIsNot(test: RowTest): boolean {
   if (!(test instanceof FieldTest)) return false;
   const isMissing = test.op === '=' && test.code === NO_VALUE;
@@ -284,10 +266,7 @@ function codesByRow(field: SampleField, rows: number): Int32Array {
   return codes;
 }
 
-/**
- * The most informative values of an effect: its own, all members of an object, or the members of a list that
- * give a reason.
- */
+/** Its own values, all members of an object, or a list's members that give a reason. */
 export function valuesToCount({ fields }: SampleTable, { feature, op, code }: FieldTest): EffectValueSource {
   const { field } = feature;
   const except = field.texts[code];

@@ -31,7 +31,6 @@ export interface Cause extends CauseTimes {
   readonly events: number;
   readonly failedWithout: number;
   readonly eventsWithout: number;
-  /** Subscriptions with failures of this cause. */
   readonly subscriptions: number;
   /** Probability that chance produces any candidate like this. */
   readonly p: number;
@@ -49,26 +48,20 @@ export interface CauseTimes {
   readonly failingSince: Instant | undefined;
   /** True if the failures may have begun earlier, since the first is at the edge of the window. */
   readonly edge: boolean;
-  /** The same for the current run. */
   readonly isSinceAtEdge: boolean;
 }
 
-/** A condition that separates failures from delivered events too well to be their cause. */
 export interface Effect extends CauseCondition {
   readonly failed: number;
   readonly delivered: number;
   readonly values: readonly EffectValue[];
 }
 
-/** A cause found in the sample, not yet counted in all events. */
 export interface CauseToCount {
-  /** Without the span of time. */
   readonly conditions: readonly CauseCondition[];
-  /** Inclusive bounds, from the sample. */
   readonly span: { readonly from: Instant | undefined; readonly to: Instant | undefined } | undefined;
   readonly lnCandidates: number;
   readonly lnCandidatesWithoutSpan: number;
-  /** Other conditions, with the conditions they are equivalent to in the sample. */
   readonly same: readonly SameToCount[];
 }
 
@@ -93,10 +86,7 @@ const MOST_SAME = 20;
 /** Maximum equivalent conditions verified on all events. */
 const MOST_SAME_COUNTED = 60;
 
-/**
- * Counts causes and effects in all events, with the same conditions as `--where`. Keeps 22 bytes for each
- * event that fulfils a cause.
- */
+/** Counts by the same conditions as `--where`. Keeps 22 bytes for each event of a cause. */
 export class ExactCounts {
   readonly #all: Count;
   readonly #causes: readonly CountedCause[];
@@ -121,7 +111,6 @@ export class ExactCounts {
     this.#keepsAll = causes.some(({ span }) => span);
   }
 
-  /** `haveFailed` is for items that lack their outcome. */
   add(items: Items, haveFailed: boolean | undefined): void {
     const { bytes, count } = items;
     const conditions = this.#conditions;
@@ -203,9 +192,7 @@ export class ExactCounts {
     };
   }
 
-  /**
-   * Finds the span's exact first and last event. Omits a span that only repeats since when the events fail.
-   */
+  /** Finds the span's exact ends. Omits a span that only repeats since when the events fail. */
   #withSpan(cause: CauseToCount, general: Int32Array, whole: Count) {
     const rows = this.#rows;
     if (!cause.span) return { inside: general, span: undefined };
@@ -231,7 +218,6 @@ interface SameCheck {
   readonly test: FieldTest;
   readonly condition: number;
   readonly as: readonly number[];
-  /** Turns false at the first event that fulfils only one of the two. */
   isEqual: boolean;
 }
 
@@ -289,17 +275,13 @@ const NOT_TRIED = 0;
 const HOLDS = 1;
 const FAILS = 2;
 
-/** Tries conditions on one event after another, each at most once per event. */
 class ConditionTable {
-  /** The index of a condition that always holds. */
   readonly always = -1;
   readonly #zone: TimeZone;
   readonly #paths: FieldPath[] = READ_FIELDS.map(memberPath);
-  /** By path; undefined for paths that are only read. */
   readonly #matches: (ConditionMatch | undefined)[] = READ_FIELDS.map(() => undefined);
   readonly #placeOf = new Map<string, number>();
   #reader: FieldReader | undefined;
-  /** By path: the condition's state for the current event. */
   #held = new Uint8Array();
 
   constructor(zone: TimeZone) {
@@ -320,7 +302,6 @@ class ConditionTable {
     return place;
   }
 
-  /** Returns the index of the first of the paths. */
   addPaths(paths: readonly FieldPath[]): number {
     this.#paths.push(...paths);
     this.#matches.length = this.#paths.length;
@@ -357,7 +338,6 @@ const FIRST_ROWS = 1024;
 class CauseRows implements TimedRows {
   readonly times = new TimeColumn();
   failures = new Uint8Array(FIRST_ROWS);
-  /** A bit for each cause whose conditions hold. */
   masks = new Uint8Array(FIRST_ROWS);
   count = 0;
   #subscriptions = new Int32Array(FIRST_ROWS);

@@ -8,12 +8,10 @@ import type { Explanation } from './failure-reading.ts';
 import { againFrom, TwoReadings } from './two-readings.ts';
 
 export interface Explained extends Explanation {
-  /** The service's host, or the path of stored events. */
   readonly name: string;
   readonly after: Instant;
   readonly before: Instant;
   readonly baseline: BaselineCounts | undefined;
-  /** Events of unknown outcome, which are left out. */
   readonly untold: number;
   readonly names: SubscriptionNames | undefined;
 }

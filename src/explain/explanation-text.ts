@@ -68,24 +68,20 @@ export async function printExplanation(
 interface Note {
   readonly text: string;
   readonly isDim?: boolean;
-  /** The start of the text, printed as bad news. */
   readonly bad?: string | undefined;
 }
 
 export interface CauseRow {
   readonly conditions: readonly string[];
-  /** The ids of subscriptions that `conditions` shows by address. */
   readonly ids: readonly string[];
   readonly same: readonly string[];
   readonly notes: readonly Note[];
-  /** In the order of `FIGURE_TITLES`. */
   readonly figures: readonly string[];
 }
 
 const CAUSE_TITLE = 'what failed events have';
 export const FIGURE_TITLES = ['of failures', 'of delivered', 'fail with it', 'without it'];
 
-/** `isOver`: the time explained is in the past. */
 export function causeRows(explained: Explained, zone: TimeZone, isOver: boolean): CauseRow[] {
   const { failed, events, baseline, names } = explained;
   const delivered = events - failed;

@@ -13,14 +13,11 @@ import { SpanTest } from './spans.ts';
 export interface Explanation {
   readonly events: number;
   readonly failed: number;
-  /** Number of distinct subscriptions that the events name. */
   readonly subscriptions: number;
   readonly causes: readonly Cause[];
   readonly unexplained: number;
   readonly onlyInFailures: readonly Effect[];
-  /** Paths of fields that differ in nearly every event or have long values. */
   readonly notCompared: readonly string[];
-  /** The paths among these whose short values are compared. */
   readonly comparedWhereShort: readonly string[];
   /** Paths of lists and objects with too many elements or members to compare. */
   readonly notLookedAt: readonly string[];
@@ -31,24 +28,17 @@ interface Found {
   readonly effects: readonly FieldTest[];
 }
 
-/**
- * Explains failures in two readings: the first finds causes in a sample, the second counts them in all
- * events.
- */
+/** The first reading finds causes in a sample, the second counts them in all events. */
 export class FailureReading {
   readonly sample = new EventSample();
   #table: SampleTable | undefined;
   #counts: ExactCounts | undefined;
 
-  /** Adds a page of the first reading. */
   see(items: Items, haveFailed: boolean | undefined): void {
     this.sample.add(items, haveFailed);
   }
 
-  /**
-   * Searches for causes after the first reading. Hours and weekdays follow the zone. Returns true if a second
-   * reading is needed, false if the sample has all events.
-   */
+  /** Call after the first reading. Returns true if a second one is needed. */
   search(zone: TimeZone = UTC): boolean {
     const { sample } = this;
     const { events, failed, isWhole } = sample;
@@ -69,7 +59,6 @@ export class FailureReading {
     return false;
   }
 
-  /** Adds a page of the second reading, which must have the same events. */
   count(items: Items, haveFailed: boolean | undefined): void {
     this.#counts?.add(items, haveFailed);
   }

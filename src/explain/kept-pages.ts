@@ -8,10 +8,7 @@ const HEADER_BYTES = 5;
 const OUTCOMES_OF_PAGE = [undefined, false, true];
 const LINE_END = 0x0a;
 
-/**
- * Keeps pages that cannot be read again in a temporary file. The file is removed as soon as it is open:
- * nobody else can read it, and it disappears with the process.
- */
+/** The file is removed once it is open: nobody else can read it, and it goes with the process. */
 export class KeptPages {
   #file: FileHandle | undefined;
 
@@ -25,7 +22,6 @@ export class KeptPages {
     await this.#file.appendFile(Buffer.concat([header, lines]));
   }
 
-  /** In the order they were added. */
   async *pages(): AsyncGenerator<PageOfOutcomes> {
     const file = this.#file;
     let at = 0;

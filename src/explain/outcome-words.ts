@@ -1,12 +1,10 @@
 import { EACH, type PathStep } from '../items/field-path.ts';
 import { EFFECT_RULES } from './effect-rules.ts';
 
-/** Names of fields that explain a failure, such as those of an attempt. */
 const OF_REASONS = /error|exception|reason|message|response|status|code/i;
 
 export type Certainty = 'sure' | 'likely' | undefined;
 
-/** How surely a field's name marks it as an outcome; undefined if it does not. */
 export function outcomeOf(steps: readonly PathStep[], isByPlace: boolean): Certainty {
   const names = namesOf(steps).map(wordsOfName);
   if (isByPlace || names.some((name) => EFFECT_RULES.outcomeWords.words.test(name))) return 'sure';
@@ -27,7 +25,6 @@ export function isKnownBefore(steps: readonly PathStep[]): boolean {
   return EFFECT_RULES.eventWords.words.test(namesOf(steps).at(-1) ?? '');
 }
 
-/** True for names such as `message` that explain a failure. */
 export function isOfReason(steps: readonly PathStep[]): boolean {
   return OF_REASONS.test(namesOf(steps).at(-1) ?? '');
 }

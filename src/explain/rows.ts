@@ -1,7 +1,6 @@
 import type { Count } from '../statistics/chance.ts';
 
 export interface RowFilter {
-  /** Undefined for a span of time. */
   readonly feature: unknown;
   filter(rows: Int32Array): Int32Array;
 }
@@ -27,7 +26,6 @@ export function filterRows(rows: Int32Array, holds: (row: number) => boolean): I
   return kept.slice(0, count);
 }
 
-/** Keeps the rows with a 1 in `marks`. */
 export function markedRows(rows: Int32Array, marks: Uint8Array): Int32Array {
   const kept = new Int32Array(rows.length);
   let count = 0;
@@ -39,7 +37,6 @@ export function markedRows(rows: Int32Array, marks: Uint8Array): Int32Array {
   return kept.slice(0, count);
 }
 
-/** `some` is in the same order as `rows`. */
 export function rowsWithout(rows: Int32Array, some: Int32Array): Int32Array {
   let next = 0;
   return filterRows(rows, (row) => {

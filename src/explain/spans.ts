@@ -23,7 +23,6 @@ const NEARLY_ALL = 0.9;
 
 export interface TimedRows {
   readonly times: TimeColumn;
-  /** 1 for a failed row. */
   readonly failures: Uint8Array;
 }
 
@@ -31,7 +30,6 @@ export interface TimedRows {
 export class SpanTest {
   readonly feature = undefined;
   readonly times: TimeColumn;
-  /** Rows; undefined leaves that side open. */
   readonly from: number | undefined;
   readonly to: number | undefined;
 
@@ -51,7 +49,6 @@ export class SpanTest {
   }
 }
 
-/** Indexes of a span's first and last event among the timed rows. */
 interface Run {
   readonly from: number;
   readonly to: number;
@@ -73,13 +70,11 @@ export function bestSpan(
   return gains.sort((a, b) => b.gain - a.gain)[0];
 }
 
-/** Sorts by creation and drops rows of unknown time. */
 export function inOrderOfTime({ times }: TimedRows, rows: Int32Array): Int32Array {
   const known = filterRows(rows, (row) => times.isKnown(row));
   return Int32Array.from(sortRows([...known], times));
 }
 
-/** `since` is the first failure of the current run; `timed` are rows in order of creation. */
 export function latestRunOf({ failures }: TimedRows, timed: Int32Array) {
   const hasFailed = (index: number) => failures[timed[index] as number] === 1;
   const run = latestRun(timed.length, hasFailed);
@@ -90,10 +85,7 @@ export function latestRunOf({ failures }: TimedRows, timed: Int32Array) {
   };
 }
 
-/**
- * True if the span only repeats when the current run of failures began. `general` are the rows without the
- * span's bounds, `own` those inside it.
- */
+/** `general` are the rows without the span's bounds, `own` those inside it. */
 export function saysOnlySince(table: TimedRows, general: Int32Array, own: Int32Array): boolean {
   const { since } = latestRunOf(table, inOrderOfTime(table, general));
   if (since === undefined) return false;
@@ -111,7 +103,6 @@ export function heaviestSpans(table: TimedRows, timed: Int32Array, base: number)
   return FIRST_RATES.flatMap((first) => spansAt(table, timed, base, Math.max(first, base * GREATER)));
 }
 
-/** Repeats the search with the rate of the span found. */
 function spansAt(table: TimedRows, timed: Int32Array, base: number, first: number): Span[] {
   const spans: Span[] = [];
   let rate = first;

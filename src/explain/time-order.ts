@@ -12,9 +12,7 @@ const LEAST_COMPARED = 20;
 /** Numbers or dates by row; a list can have several in one row. */
 export interface RankedValues {
   readonly rows: Int32Array;
-  /** -1 for unordered values. */
   readonly rankAt: (index: number) => number;
-  /** The number of distinct values. */
   readonly different: number;
 }
 
@@ -29,13 +27,10 @@ interface Sums {
 
 /** Order of creation, overall and within each subscription and type. */
 export class TimeOrder {
-  /** By row: its position in order of creation; -1 if its time is unknown. */
   readonly #places: Int32Array;
   readonly rows: Int32Array;
-  /** Each maps a row to the number of its group. */
   readonly #groupings: readonly ((row: number) => number)[];
 
-  /** `rows` are in order of creation. */
   constructor(table: SampleTable, rows: Int32Array) {
     this.rows = rows;
     this.#places = new Int32Array(table.rows).fill(-1);
@@ -48,10 +43,7 @@ export class TimeOrder {
     this.#groupings = [() => 0, subscriptionOf, typeOf, pairOf];
   }
 
-  /**
-   * True for numbers that rise or fall with time, such as a sequence, even one for each subscription or type:
-   * their limits would only be spans of time.
-   */
+  /** Even one sequence for each subscription or type counts: its limits would only be spans of time. */
   goesWithTime(numbers: RankedValues): boolean {
     if (numbers.different <= MOST_WITHOUT_ORDER) return false;
     return (
@@ -75,7 +67,6 @@ export class TimeOrder {
     return Math.min(up, down) < OTHER_WAY * (up + down);
   }
 
-  /** Pools the correlation within the groups. */
   #isAlongTime({ rows, rankAt }: RankedValues, groupOf: (row: number) => number): boolean {
     const sumsOf = new Map<number, Sums>();
     for (let index = 0; index < rows.length; index++) {
@@ -92,7 +83,6 @@ export class TimeOrder {
   }
 }
 
-/** 0 where the field is missing. */
 function codesOf(table: SampleTable, name: string): Int32Array {
   const codes = new Int32Array(table.rows);
   const field = fieldAtTop(table, name);
@@ -114,7 +104,6 @@ function addTo(sums: Sums, time: number, rank: number): void {
   sums.products += time * rank;
 }
 
-/** Absolute value; 0 if there are too few numbers. */
 function correlationInside(groups: readonly Sums[]): number {
   let compared = 0;
   let ofTimes = 0;

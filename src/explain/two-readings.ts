@@ -13,10 +13,7 @@ export function againFrom(source: EventSource, filters: EventFilters): ReadAgain
   return readOutcomesAgain && (() => readOutcomesAgain(filters, window));
 }
 
-/**
- * Explains failures in two readings. Events that cannot be read again stay in the sample while it has all of
- * them, then move to a temporary file.
- */
+/** Events that cannot be read again stay in the sample, or move to a temporary file. */
 export class TwoReadings {
   readonly #reading = new FailureReading();
   readonly #again: ReadAgain | undefined;

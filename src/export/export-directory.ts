@@ -10,10 +10,7 @@ import { MANIFEST, type Manifest } from './export-manifest.ts';
 import { filesOf, folderOf, isPartName } from './export-part.ts';
 import { isPartitionFolder } from './partitions.ts';
 
-/**
- * Creates the directory if needed and returns its real path, which identifies it. Throws `UsageError` if it
- * cannot hold an export.
- */
+/** Returns the real path, which identifies the directory. Throws `UsageError`. */
 export async function openDirectory(directory: string, machine: Pick<Machine, 'platform'>): Promise<string> {
   try {
     makeFolder(path.resolve(directory), 0o777);
@@ -140,7 +137,6 @@ function isLeftOver(name: string): boolean {
   return final !== undefined && (final === MANIFEST || isPartName(final));
 }
 
-/** Adds a next step to errors of the file system; returns other errors unchanged. */
 export async function diskFault(error: unknown, directory: string): Promise<unknown> {
   if (error instanceof HooktrailError || !(error instanceof Error)) return error;
   const full = isDiskFull(error);

@@ -21,19 +21,16 @@ import { identityOfFilters } from './filter-identity.ts';
 import { verifyExport } from './verify-export.ts';
 
 export interface ExportOptions {
-  /** As typed. */
   readonly given: string;
   readonly filters: EventFilters;
   readonly gzip: boolean;
   readonly partition?: Partition | undefined;
   readonly fileFormat?: FileFormat | undefined;
-  /** Add new events to a finished export. */
   readonly update: boolean;
   readonly pageSize: number;
   readonly concurrency: number;
 }
 
-/** Makes, continues, verifies or updates an export, under a lock. */
 export async function exportEvents(options: ExportOptions, call: Call): Promise<void> {
   const { given } = options;
   const { context } = call;

@@ -23,17 +23,14 @@ export interface Manifest extends PartForm {
   readonly format: 'hooktrail-export';
   readonly version: typeof VERSION;
   readonly hooktrail: string;
-  /** Base URL of the event service. */
   readonly service: string;
   /** As typed, with checksums of values that conditions read from files. */
   readonly filters: TypedFilters;
   /** Exclusive end of the export: the service's time when it began, or `--until`. */
   readonly pin: Instant;
-  /** Each is limited to the export's window. */
   readonly queries: readonly Query[];
   readonly startedAt: string;
   readonly finishedAt: string | null;
-  /** Set once the export is finished. */
   readonly events: number | null;
   /** Set during an update: its parts may repeat events of settled parts from this time on. */
   readonly overlapFrom?: Instant | null;
@@ -82,10 +79,7 @@ export async function writeManifest(directory: string, manifest: Manifest): Prom
   await createManifestWriter(directory)(manifest);
 }
 
-/**
- * Writes one part per line. Exports of years have tens of thousands of parts and save after each, so lines of
- * unchanged parts are cached.
- */
+/** Caches lines of unchanged parts: exports of years have tens of thousands and save after each. */
 export function createManifestWriter(directory: string): (manifest: Manifest) => Promise<void> {
   const lines = new WeakMap<Part, string>();
   const lineOf = (part: Part) => {
@@ -105,10 +99,7 @@ function timesAsTexts(_: string, value: unknown): unknown {
   return isInstant(value) ? value.text : value;
 }
 
-/**
- * Throws `ServiceError` if a damaged part could not be restored because the service has deleted some of its
- * events.
- */
+/** Throws `ServiceError` if the service has deleted events of a damaged part. */
 export function checkNothingLost(directory: string, { parts }: Manifest): void {
   const lacking = parts.flatMap((part) => lossOf(part) ?? []);
   if (lacking.length === 0) return;
@@ -178,10 +169,8 @@ function foreign(file: string, why: string, next = 'choose another directory'): 
   return new UsageError(`${file} ${why}`, { next });
 }
 
-/** Calls with equal identities mean the same export. */
 export type Identity = Pick<Manifest, 'service' | 'filters' | 'gzip' | 'partition' | 'fileFormat'>;
 
-/** Throws `UsageError` that lists the differences. */
 export function checkSame(directory: string, there: Identity, here: Identity): void {
   const named = ({ service, filters, gzip, partition, fileFormat }: Identity): TypedFilters => ({
     ...{ 'base-url': service, ...filters },
@@ -208,10 +197,7 @@ function isSameChoice(a: TypedFilters[string] | undefined, b: TypedFilters[strin
   return one === other;
 }
 
-/**
- * `2026-11-01` and `2026-11-01T00:00:00Z` are equal. A span such as 7d equals only itself, since it was
- * resolved once.
- */
+/** A span such as 7d equals only itself, since it was resolved once. */
 function isSameTime(a: TypedFilters[string] | undefined, b: TypedFilters[string] | undefined): boolean {
   const [one, other] = [a, b].map((text) => (typeof text === 'string' ? parseTime(text) : undefined));
   return (

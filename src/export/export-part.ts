@@ -4,16 +4,13 @@ import { compareInstants, type Instant } from '../time/instant.ts';
 import { isPartitionFolder } from './partitions.ts';
 
 export interface PartitionFile {
-  /** Relative to the export's directory, with `/`. */
   readonly file: string;
   readonly events: number;
   readonly bytes: number;
   readonly sha256: string;
 }
 
-/** A time slice of one query, and the state of its file. */
 export interface Part {
-  /** Relative to the export's directory; with partitions in the folder of the slice's day. */
   readonly file: string;
   readonly query: number;
   /** Exclusive bounds; slices of a query overlap by a second. */
@@ -22,10 +19,8 @@ export interface Part {
   readonly content: Content | Lost;
 }
 
-/** The state of a part that is not damaged, or is read again. */
 export type Content = Planned | Written | Settled;
 
-/** Not read yet. */
 export interface Planned {
   readonly state: 'planned';
   /** The service's count; null if it gives none. */
@@ -36,10 +31,7 @@ export interface Planned {
 
 export interface PartRead {
   readonly held: Held;
-  /**
-   * Events read in the slice, before this program's filters. Null if the service gives no count to compare
-   * with.
-   */
+  /** Before this program's filters. Null if the service gives no count to compare with. */
   readonly counted: number | null;
   /** The service's count without the status filter, if there is one, from before the part was read. */
   readonly ofAnyStatus: number | null;
@@ -50,10 +42,7 @@ export interface Written extends PartRead {
   readonly state: 'written';
 }
 
-/**
- * Finished before an update or repair. No longer compared with the service, which may have deleted its
- * events.
- */
+/** No longer compared with the service, which may have deleted its events. */
 export interface Settled extends PartRead {
   readonly state: 'settled';
 }
@@ -61,14 +50,12 @@ export interface Settled extends PartRead {
 /** Was damaged, and the service has not returned all of its events again. */
 export interface Lost {
   readonly state: 'lost';
-  /** Before the damage. */
   readonly original: PartRead;
   readonly now: Content;
 }
 
 export interface Held {
   readonly events: number;
-  /** Of the part's own file. */
   readonly bytes: number;
   /** Of the part's own file. With partitions an empty one is not written. */
   readonly sha256: string;
@@ -76,12 +63,10 @@ export interface Held {
   readonly strays?: readonly PartitionFile[] | undefined;
 }
 
-/** The current state, damaged before or not. */
 export function contentOf({ content }: Part): Content {
   return content.state === 'lost' ? content.now : content;
 }
 
-/** Undefined if the part is not read yet. */
 export function heldBy(part: Part): Held | undefined {
   const content = contentOf(part);
   return content.state === 'planned' ? undefined : content.held;
@@ -106,7 +91,6 @@ export function withContent(part: Part, now: Content): Part {
   return { ...part, content: isWhole ? now : { ...content, now } };
 }
 
-/** For a part whose events have changed. */
 export function toBeReadAgain(part: Part): Part {
   const held = heldBy(part);
   if (!held) return part;
@@ -123,7 +107,6 @@ export function damagedPart(part: Part): Part {
   return { ...part, content: { state: 'lost', original: { held, counted, ofAnyStatus }, now: content } };
 }
 
-/** For a part whose file was rewritten without events that another part has. */
 export function trimmedPart(part: Part, file: string, held: Held): Part {
   const content = contentOf(part);
   if (content.state === 'planned') return part;
@@ -136,7 +119,6 @@ export function trimmedPart(part: Part, file: string, held: Held): Part {
   return { ...part, file, content: { state: 'lost', original: { ...original, held: left }, now } };
 }
 
-/** Undefined if nothing was lost. */
 export function lossOf(part: Part): { file: string; held: number; heldBefore: number } | undefined {
   const { file, content } = part;
   if (content.state !== 'lost') return undefined;
@@ -157,13 +139,11 @@ export function eventsIn(parts: readonly Part[]): number {
   return parts.reduce((sum, part) => sum + (heldBy(part)?.events ?? 0), 0);
 }
 
-/** In reading order; empty if the part is not read yet. */
 export function filesOf(part: Part): readonly PartitionFile[] {
   const held = heldBy(part);
   return held ? filesHolding(part.file, held) : [];
 }
 
-/** `file` is the path of the part's own file. */
 export function filesHolding(
   file: string,
   { events, bytes, sha256, strays = [] }: Held,
@@ -175,12 +155,10 @@ export function filesHolding(
   return isAbsent ? strays : [own, ...strays];
 }
 
-/** Empty for the export's own directory. */
 export function folderOf(file: string): string {
   return file.includes('/') ? path.posix.dirname(file) : '';
 }
 
-/** True if the parts are of one query and their times overlap. */
 export function overlap(one: Part, other: Part): boolean {
   const reachesInto = ({ after }: Part, { before }: Part) =>
     after === null || compareInstants(after, before) < 0;
@@ -189,9 +167,7 @@ export function overlap(one: Part, other: Part): boolean {
 
 export interface PartForm {
   readonly gzip: boolean;
-  /** Set if there is a folder for each UTC day. */
   readonly partition?: Partition | undefined;
-  /** Undefined for NDJSON. */
   readonly fileFormat?: FileFormat | undefined;
 }
 
@@ -200,12 +176,10 @@ export type FileFormat = 'parquet';
 
 const PART_NAME = /^part-\d{6,}\.(?:ndjson(?:\.gz)?|parquet)$/;
 
-/** Without a folder. */
 export function isPartName(name: string): boolean {
   return PART_NAME.test(name);
 }
 
-/** Returns a function that numbers new parts. */
 export function createNamer(parts: readonly Part[], form: PartForm): (folder?: string) => string {
   let last = 0;
   for (const { file } of parts) last = Math.max(last, Number(/part-(\d+)/.exec(file)?.[1]));
@@ -222,12 +196,10 @@ function endingOf({ gzip, fileFormat }: PartForm): string {
 
 /** A part in the manifest, which represents states by null and missing members. */
 export interface SavedPart extends Omit<Part, 'content'> {
-  /** Events in the files, or expected before they are written. */
   readonly events: number | null;
   readonly counted: number | null;
   readonly ofAnyStatus: number | null;
   readonly bytes: number | null;
-  /** Null until the part is read. */
   readonly sha256: string | null;
   readonly strays?: readonly PartitionFile[] | undefined;
   readonly settled?: boolean | undefined;
@@ -260,7 +232,6 @@ export function savedPart(part: Part): SavedPart {
 
 const UNREAD = { counted: null, ofAnyStatus: null };
 
-/** Requires a sound part. */
 export function restoredPart(saved: SavedPart): Part {
   const { file, query, after, before, counted, ofAnyStatus, lost } = saved;
   const now = restoredContent(saved);
@@ -277,7 +248,6 @@ function restoredContent(saved: SavedPart): Content {
   return { state: isSettled ? 'settled' : 'written', held, counted, ofAnyStatus };
 }
 
-/** Guards against a damaged manifest. */
 export function isSoundPart(part: SavedPart, form: NameForm): boolean {
   const { query, after, before, events, counted, ofAnyStatus, bytes, sha256, settled, lost } = part;
   return (

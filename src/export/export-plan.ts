@@ -86,9 +86,7 @@ export async function planUpdate(
   return { ...earlier, pin, queries, finishedAt: null, events: null, overlapFrom: from, parts };
 }
 
-/**
- * Ends the queries at the service's time or `--until`, whichever is earlier, and waits until that has passed.
- */
+/** Ends the queries at the service's time or an earlier `--until`, and waits until that has passed. */
 async function pinnedQueries(filters: EventFilters, client: ExportClient) {
   const { clock, signal } = client;
   const any = filters.queries(clock.now())[0];
@@ -138,7 +136,6 @@ async function planParts(
 ): Promise<Part[]> {
   const end = query.before as Instant;
   const total = await askCount(client, query, client.signal);
-  // Round up an end with a fraction.
   const newest: Mark = { seconds: end.seconds + (end.fraction === '' ? 0 : 1), events: total ?? 0 };
   const oldest: Mark = { seconds: query.after?.seconds ?? 0, events: 0 };
   const days = partition ? await markDays([newest, oldest], query, client) : [newest, oldest];
@@ -177,7 +174,6 @@ async function markSpans(
   return all;
 }
 
-/** `marks` are newest first. */
 function spansBetween(marks: readonly Mark[]): readonly { readonly to: Mark; readonly from: Mark }[] {
   return marks.slice(1).map((from, at) => ({ to: marks[at] as Mark, from }));
 }

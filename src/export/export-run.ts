@@ -53,15 +53,10 @@ export class ExportRun {
   readonly #ending = new AbortController();
   readonly #writeManifest: (manifest: Manifest) => Promise<void>;
   #manifest!: Manifest;
-  /** Serializes writes of the manifest. */
   #saved: Promise<void> = Promise.resolve();
-  /** Files that this run has read again under other names. */
   readonly #replaced = new Set<string>();
-  /** Includes files being written. */
   #events = 0;
-  /** Events present when this run began to read. */
   #startedWith = 0;
-  /** NaN if the service gives no count. */
   #expected = Number.NaN;
 
   constructor(job: Job) {
@@ -72,10 +67,7 @@ export class ExportRun {
     this.#startedAt = job.client.clock.now();
   }
 
-  /**
-   * Downloads missing parts until the export agrees with the service's counts, then updates it if requested.
-   * Returns the finished manifest.
-   */
+  /** Downloads until the export agrees with the service's counts, then updates it if requested. */
   async run(there: Manifest | undefined, identity: Identity, isUpdate: boolean): Promise<Manifest> {
     const { filters, progress, reporter } = this.#job;
     progress.update({ note: 'counting' });

@@ -10,7 +10,7 @@ import { createCursor } from '../items/known-cursor.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';
 import type { PartEncoder, PartFormat } from './part-format.ts';
 
-/**
+/*
  * Parquet (https://parquet.apache.org) for query engines. Known fields are columns. Only the column `item`,
  * with the exact text of each event, is read back.
  */
@@ -48,7 +48,6 @@ interface Rows {
 
 const noRows = (): Rows => ({ texts: TEXT_FIELDS.map(() => []), createdOn: [], items: [], bytes: 0 });
 
-/** Writes full row groups, and the metadata at the end. */
 class ParquetEncoder implements PartEncoder {
   readonly #bytes = new ByteWriter();
   readonly #writer = new ParquetWriter({ writer: this.#bytes, schema: SCHEMA, codec: 'SNAPPY' });
@@ -129,15 +128,11 @@ function microseconds({ seconds, fraction }: Instant): bigint {
   return BigInt(seconds) * 1_000_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
 }
 
-/** The file is damaged or lacks events in the form of an export. */
 export class ParquetError extends Error {
   override readonly name = 'ParquetError';
 }
 
-/**
- * Yields the texts of the column `item` by row group. Throws `ParquetError` if the column is missing or the
- * file is not Parquet, and the errors of `file`.
- */
+/** Yields texts by row group. Throws `ParquetError` without that column, and the errors of `file`. */
 export async function* readItemTexts(file: AsyncBuffer): AsyncGenerator<readonly Buffer[]> {
   // Keep the bytes as they are.
   const parsers = { stringFromBytes: (bytes: Uint8Array) => bytes };
@@ -170,7 +165,6 @@ async function understood<Result>(reading: Promise<Result>): Promise<Result> {
   }
 }
 
-/** Top-level columns only. Throws like `readItemTexts`. */
 export async function textColumns(file: AsyncBuffer): Promise<readonly string[]> {
   const { schema } = await understood(parquetMetadataAsync(file));
   const isText = ({ type }: SchemaElement) => type === 'BYTE_ARRAY' || type === 'FIXED_LEN_BYTE_ARRAY';

@@ -7,7 +7,7 @@ import { heldBy, isSettled, overlap, type Part } from './export-part.ts';
 import { keysOf, keysWithoutDay } from './part-reader.ts';
 import { createDayReader, dayOf, startOfDay } from './partitions.ts';
 
-/**
+/*
  * Parts overlap by a second and are read concurrently. An event in several of them belongs to the first one
  * that claims it; parts read earlier have claimed the events in their files.
  */
@@ -16,11 +16,8 @@ export class PartClaims {
   readonly #directory: string;
   readonly #manifest: () => Manifest;
   readonly #keep: KeepItems | undefined;
-  /** By index; kept while neighbours may still meet these events. */
   readonly #claims = new Map<number, PartClaim>();
-  /** Keys in parts read before this round, by index; kept as long as the claims. */
   readonly #there = new Map<number, Promise<ReadonlySet<number>>>();
-  /** With partitions, by query: keys of events without a time, which several parts may meet. */
   readonly #undated = new Map<number, Promise<Set<number>>>();
 
   constructor(directory: string, manifest: () => Manifest, keep: KeepItems | undefined) {
@@ -98,20 +95,14 @@ interface Neighbour {
 interface ClaimOf {
   readonly part: Part;
   readonly keep: KeepItems | undefined;
-  /** True if another part's time overlaps. */
   readonly isShared: boolean;
-  /** With partitions: keys of events without a time. */
   readonly undated: (() => Promise<Set<number>>) | undefined;
-  /** With partitions: events of earlier days belong to another part. */
   readonly firstDay: number | undefined;
 }
 
 export class PartClaim {
-  /** From parts read before this round. */
   readonly keysElsewhere: ReadonlySet<number>[] = [];
-  /** Keys taken by this part, if others may meet them. */
   readonly keys = new Set<number>();
-  /** Parts of the same round that may meet the same events. */
   readonly neighbours: Neighbour[] = [];
   readonly #of: ClaimOf;
   readonly #createdOn = createdOnReader();
@@ -119,10 +110,7 @@ export class PartClaim {
   #isFirstPage = true;
   #isPastHead = false;
   #onPastHead: () => void = () => {};
-  /**
-   * Resolves once the part has passed the second that it shares with a newer part, if pages come newest
-   * first.
-   */
+  /** Resolves once the part is past the second that it shares with a newer part. */
   readonly pastHead: Promise<void>;
 
   constructor(of: ClaimOf) {
@@ -132,7 +120,6 @@ export class PartClaim {
     });
   }
 
-  /** Returns the events that belong to the part and pass the filters. */
   async take(items: IdentifiedItems): Promise<IdentifiedItems> {
     await this.#turn();
     const days = this.#of.undated && this.#daysOf(items);
@@ -201,10 +188,7 @@ export class PartClaim {
 
 const NO_KEYS: ReadonlySet<number> = new Set();
 
-/**
- * The day that a part begins with, if it overlaps the day before by a second and another part ends at that
- * midnight.
- */
+/** Undefined unless another part ends at the midnight where this one begins. */
 function firstDayOf(part: Part, parts: readonly Part[]): number | undefined {
   if (part.after?.fraction !== '') return undefined;
   const midnight = part.after.seconds + 1;

@@ -4,10 +4,8 @@ import { createGunzip, gzip } from 'node:zlib';
 import { Items } from '../items/items.ts';
 import type { PartEncoder, PartFormat } from './part-format.ts';
 
-/** By the file's ending. */
 export async function formatOf(file: string): Promise<PartFormat> {
   if (file.endsWith('.gz')) return compressedLines;
-  // Load the library only when needed.
   return file.endsWith('.parquet') ? (await import('./parquet-files.ts')).parquet : lines;
 }
 

@@ -22,9 +22,7 @@ import type { StoredFile } from './part-format.ts';
 import { formatOf, PIECE_BYTES } from './part-formats.ts';
 import { NO_DAY_FOLDER } from './partitions.ts';
 
-/** The file of a part differs from the manifest. */
 export class DamagedPartError extends ServiceError {
-  /** Relative to the export's directory. */
   readonly file: string;
   readonly damage: string;
 
@@ -69,7 +67,6 @@ export async function keysOf(directory: string, parts: readonly Part[]): Promise
   return keysIn(directory, parts.flatMap(filesOf));
 }
 
-/** For an export with partitions. */
 export async function keysWithoutDay(
   directory: string,
   parts: readonly Part[],
@@ -86,10 +83,7 @@ async function keysIn(directory: string, files: readonly PartitionFile[]): Promi
   return keys;
 }
 
-/**
- * Keys of events that a running update has read again, while settled parts still have their earlier state.
- * Undefined if no update is running.
- */
+/** Settled parts still have the earlier state of these events. Undefined if no update is running. */
 export async function keysReadAgain(directory: string, { overlapFrom, parts }: Manifest) {
   if (!overlapFrom) return undefined;
   const earlier = parts.filter((part) => isSettled(part) && compareInstants(part.before, overlapFrom) > 0);
@@ -150,7 +144,6 @@ async function* piecesOf(handle: FileHandle, bytes: number): AsyncGenerator<Buff
     yield await sliceOf(handle, at, Math.min(at + PIECE_BYTES, bytes));
 }
 
-/** Shorter at the end of the file. */
 async function sliceOf(handle: FileHandle, start: number, end: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafeSlow(end - start);
   let length = 0;

@@ -13,13 +13,9 @@ import { createSorter } from './partitions.ts';
 /** Maximum open files of one part: without counts, a part may span any number of days. */
 const MOST_OPEN = 64;
 
-/**
- * Writes a part to one file or, with partitions, to one in each day's folder. Files have temporary names
- * until they are complete and on disk.
- */
+/** Files have temporary names until they are complete and on disk. */
 export class PartWriter {
   readonly #directory: string;
-  /** As in the manifest. */
   readonly #file: string;
   readonly #sort: ((items: Items) => ReadonlyMap<string, Items>) | undefined;
   /** By folder, the least recently written first. */
@@ -49,7 +45,6 @@ export class PartWriter {
       await (await this.#fileIn(folder)).add(its);
   }
 
-  /** Syncs the files and gives them their final names. */
   async commit(): Promise<Held> {
     const own = this.#files.get(folderOf(this.#file));
     const written = (await own?.commit()) ?? { bytes: 0, sha256: NOTHING_SHA256 };
@@ -80,10 +75,8 @@ export class PartWriter {
 
 const NOTHING_SHA256 = hash('sha256', '');
 
-/** Has a temporary name until `commit`. */
 class PartFile {
   readonly #file: string;
-  /** False in the export's own directory. */
   readonly #isInFolder: boolean;
   readonly #encoder: PartEncoder;
   readonly #hash = createHash('sha256');
@@ -122,7 +115,6 @@ class PartFile {
     await this.#append(await this.#encoder.add(items));
   }
 
-  /** Flushes and closes the file until the next write. */
   async rest(): Promise<void> {
     await this.#append(await this.#encoder.flush());
     await this.#close();
@@ -134,7 +126,6 @@ class PartFile {
     await handle?.close();
   }
 
-  /** Syncs the file and gives it its final name. */
   async commit(): Promise<{ bytes: number; sha256: string }> {
     await this.#append(await this.#encoder.end());
     const handle = await this.#open();

@@ -1,7 +1,7 @@
 import { createdOnReader } from '../items/item-times.ts';
 import type { Items } from '../items/items.ts';
 
-/** Parts in folders by UTC day, with Hive's names, which engines read as a column. */
+/* Parts in folders by UTC day, with Hive's names, which engines read as a column. */
 
 /** Hive's name for rows without a value: events without a time. */
 export const NO_DAY_FOLDER = 'date=__HIVE_DEFAULT_PARTITION__';
@@ -12,7 +12,6 @@ export function isPartitionFolder(name: string): boolean {
   return FOLDER.test(name);
 }
 
-/** Counts UTC days from the epoch. */
 export function dayOf(seconds: number): number {
   return Math.floor(seconds / DAY_SECONDS);
 }
@@ -25,7 +24,6 @@ export function folderOfDay(day: number): string {
   return `date=${new Date(startOfDay(day) * 1000).toISOString().slice(0, 10)}`;
 }
 
-/** The reader returns undefined if `createdOn` is missing or invalid. */
 export function createDayReader(): (bytes: Buffer, at: number) => number | undefined {
   const createdOn = createdOnReader();
   return (bytes, at) => {
@@ -34,7 +32,6 @@ export function createDayReader(): (bytes: Buffer, at: number) => number | undef
   };
 }
 
-/** Keeps the order of items within each folder. */
 export function createSorter(): (items: Items) => ReadonlyMap<string, Items> {
   const readDay = createDayReader();
   return (items) => {

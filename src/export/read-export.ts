@@ -7,16 +7,13 @@ import { heldBy, isSettled, lossOf, type Part } from './export-part.ts';
 import { keysReadAgain, readPart } from './part-reader.ts';
 
 export interface StoredExport {
-  /** Pages by query of the export. */
   readonly lists: readonly AsyncGenerator<FoundPage>[];
-  /** Verifies the parts that were not read. Throws like the lists. */
   readonly checkRest: () => Promise<void>;
 }
 
 export interface StoredExportOptions {
   readonly signal: AbortSignal;
   readonly onDoubt?: ((doubt: string) => void) | undefined;
-  /** True to doubt an export with a single status, since it cannot show failures next to deliveries. */
   readonly comparesOutcomes: boolean;
 }
 

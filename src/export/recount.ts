@@ -34,16 +34,12 @@ export async function recount(
   return { total, changed };
 }
 
-/** Undefined if the part is not read yet. */
 function readingOf(part: Part): PartRead | undefined {
   const content = contentOf(part);
   return content.state === 'planned' ? undefined : content;
 }
 
-/**
- * Counts events of any status, for queries with one: this reveals an event that arrived late even if another
- * has left.
- */
+/** Reveals an event that arrived late even if another has left the query. */
 export async function countAnyStatus(
   manifest: Manifest,
   indexes: readonly number[],

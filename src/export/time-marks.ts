@@ -36,7 +36,6 @@ export async function markTime(
 export async function markDays(bounds: readonly Mark[], query: Query, client: ExportClient): Promise<Mark[]> {
   const isEmpty = (to: Mark, from: Mark) => to.events === from.events;
   const between = (to: Mark, from: Mark) => {
-    // Days that begin between the marks.
     const first = dayOf(from.seconds) + 1;
     const days = dayOf(to.seconds - 1) - first + 1;
     if (isEmpty(to, from) || days < 1) return [];
@@ -71,7 +70,6 @@ async function addMarks(
   }
 }
 
-/** Drops marks whose neighbours may meet directly. */
 function withoutNeedless(marks: readonly Mark[], mayMeet: (to: Mark, from: Mark) => boolean): Mark[] {
   const needed: Mark[] = [];
   for (const [at, mark] of marks.entries()) {

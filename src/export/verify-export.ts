@@ -46,7 +46,6 @@ export async function verifyExport(
 }
 
 interface Found {
-  /** May be restored from a copy that the user put back. */
   readonly part: Part;
   readonly damage: DamagedPartError | undefined;
 }
@@ -65,7 +64,6 @@ async function findDamages(directory: string, { parts }: Manifest, signal: Abort
   return found;
 }
 
-/** The part before its damage; undefined if it was never damaged. */
 function undamaged(part: Part): Part | undefined {
   const { content } = part;
   if (content.state !== 'lost') return undefined;
@@ -74,7 +72,6 @@ function undamaged(part: Part): Part | undefined {
   return { ...part, content: { ...read, state: isSettled(part) ? 'settled' : 'written' } };
 }
 
-/** Returns the part as one to read again. */
 async function putAside(
   directory: string,
   part: Part,

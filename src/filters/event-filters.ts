@@ -28,22 +28,18 @@ const PERIOD_FLAGS: ReadonlySet<string> = new Set(['--day', '--month']);
 /** `Date` headers, which give the service's time, have no fraction. */
 const CLOCK_GRAIN_MS = 1000;
 
-/** By flag name, as typed. */
 export type TypedFilters = Readonly<Record<string, string | readonly string[]>>;
 
-/** For filters read from a file. */
 export function isTypedFilters(value: unknown): value is TypedFilters {
   const isText = (one: unknown) => typeof one === 'string';
   const isFilter = (one: unknown) => isText(one) || (Array.isArray(one) && one.every(isText));
   return isObject(value) && Object.values(value).every(isFilter);
 }
 
-/** Lists have no duplicates. */
 export type FilterValues = Readonly<Partial<Record<FilterField, readonly string[]>>>;
 
 /** An event matches any value of a list; an empty list does not filter. */
 interface FilterParts {
-  /** Times are read and shown in this zone. */
   readonly zone: TimeZone;
   /** True if the zone is on the command line: other commands get it from the same settings otherwise. */
   readonly isZoneTyped: boolean;
@@ -57,10 +53,8 @@ interface FilterParts {
   readonly nameField: FieldPath | undefined;
   /** The types as typed, if some are patterns such as `order.*`. */
   readonly typePatterns: readonly string[] | undefined;
-  /** Run here, since the service cannot filter by them. */
   readonly conditions: readonly Condition[];
   readonly grepTexts: readonly string[];
-  /** The service cannot filter by these. */
   readonly marketplaces: readonly string[];
   /** Undefined if nobody chose any. Other commands repeat a choice made on the line, even `all`. */
   readonly marketplaceChoice: 'line' | 'settings' | undefined;
@@ -116,10 +110,7 @@ export class EventFilters implements FilterParts {
     return isByName || conditions.length + grepTexts.length + marketplaces.length > 0;
   }
 
-  /**
-   * Creates the filter for what the service cannot apply; undefined if there is nothing. It remembers items
-   * for doubts.
-   */
+  /** For filters that the service cannot apply; undefined without any. Remembers items for doubts. */
   createKeep(): KeepItems | undefined {
     const keep = this.#createDoubtingKeep();
     if (!keep || this.hasDoubts) return keep;
@@ -146,22 +137,18 @@ export class EventFilters implements FilterParts {
     return new Set(fields.filter(isConstant));
   }
 
-  /** An empty list means any. */
   withValues(field: FilterField, values: readonly string[]): EventFilters {
     return new EventFilters({ ...this, values: { ...this.values, [field]: values } });
   }
 
-  /** No status means both. */
   withStatuses(...statuses: PublishStatus[]): EventFilters {
     return this.withValues('publishStatus', statuses);
   }
 
-  /** `patterns` are the types as typed. */
   withTypes(eventTypes: readonly string[], patterns: readonly string[]): EventFilters {
     return new EventFilters({ ...this.withValues('eventType', eventTypes), typePatterns: patterns });
   }
 
-  /** Also drops parts of addresses. */
   withSubscriptions(subscriptionIds: readonly string[]): EventFilters {
     const chosen = this.withValues('subscriptionId', distinctIds(subscriptionIds));
     return new EventFilters({ ...chosen, subscriptionWords: [] });
@@ -171,10 +158,7 @@ export class EventFilters implements FilterParts {
     return new EventFilters({ ...this, after: undefined, before: undefined });
   }
 
-  /**
-   * One query for each combination of values, at `now` (milliseconds since the epoch). Throws `UsageError`
-   * that names the flag.
-   */
+  /** One for each combination of values; `now` is in milliseconds. Throws `UsageError`. */
   queries(now: number): Queries {
     const [word] = this.subscriptionWords;
     if (word !== undefined)
@@ -206,7 +190,6 @@ export class EventFilters implements FilterParts {
       .map((query) => ({ ...query, after, before }));
   }
 
-  /** `now` is from a clock that may be wrong. */
   seemsToBeginLater(now: number): boolean {
     const after = this.after && resolveTime(this.after.time, now);
     return after !== undefined && milliseconds(after) > now + CLOCK_GRAIN_MS;
@@ -271,19 +254,16 @@ export class EventFilters implements FilterParts {
     return isExact ? time.instant.text : text;
   }
 
-  /** For people. */
   texts(): string[] {
     return flagsOf(this.#shown()).map(([name, value]) => `--${name} ${value}`);
   }
 
-  /** Undefined unless the filters have a whole day or month. */
   get #period(): GivenTime | undefined {
     const { after, before } = this;
     const isPeriod = after !== undefined && PERIOD_FLAGS.has(after.flag) && after.flag === before?.flag;
     return isPeriod ? after : undefined;
   }
 
-  /** Prints a whole day or month as its flag. */
   #shown(): TypedFilters {
     const { after: _, before: __, ...others } = this.typed();
     const period = this.#period;

@@ -15,7 +15,6 @@ import type { RunSettings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type EventFilters, typeMatcher } from './event-filters.ts';
 
-/** Also returns the service's time. */
 export async function askEventTypes(service: Service, clock: Clock): Promise<PageAnswer> {
   const { baseUrl, fetchPage } = pageClient(service, clock, undefined, {
     failure: 'the event types cannot be listed',
@@ -71,9 +70,7 @@ function nearestType(type: string, listed: readonly string[], from?: string) {
 
 type Warning = Pick<Reporter, 'warning'>;
 
-/**
- * Requests the types after a search without results; does not warn if that fails. Returns true if it warned.
- */
+/** Requests the types after a search without results, unless that fails. Returns true if it warned. */
 export async function warnOfTypes(
   filters: EventFilters,
   service: Service,
@@ -123,7 +120,6 @@ export function resolveListed(filters: EventFilters, items: Items, reporter: War
   return resolved;
 }
 
-/** Uses only the saved types. */
 export async function resolveKeptTypes(
   filters: EventFilters,
   settings: RunSettings,
@@ -166,10 +162,7 @@ interface Owner {
   readonly baseUrl: URL;
 }
 
-/**
- * For shell completion, which must not use the service, the keychain or the identity provider. Failing to
- * write the cache is not an error.
- */
+/** For shell completion, which must not use the service or the keychain. Ignores write errors. */
 export async function keepEventTypes(items: Items, owner: Owner, context: Surroundings): Promise<void> {
   const names = eventTypeNames(items);
   const file = cacheFile(owner, context);

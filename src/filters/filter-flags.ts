@@ -17,7 +17,6 @@ import { distinctIds, EventFilters, type FilterValues, type GivenTime, notATime 
 import { type FilterFlagName, type FilterKey, filterKeys } from './filter-keys.ts';
 import { findByPart } from './part-of-id.ts';
 
-/** As typed. */
 export interface FilterFlags extends Readonly<Partial<Record<FilterFlagName, string[]>>> {
   readonly after?: string;
   readonly since?: string;
@@ -29,7 +28,6 @@ export interface FilterFlags extends Readonly<Partial<Record<FilterFlagName, str
   readonly failed?: true;
   readonly where?: string[];
   readonly grep?: string[];
-  /** Only on commands that take `--from`. */
   readonly from?: string;
 }
 
@@ -97,7 +95,6 @@ export function eventFilters(
   return filters;
 }
 
-/** `words` of `--subscription` are not ids. */
 function valuesOf(flags: FilterFlags, words: readonly string[]): FilterValues {
   const values: Partial<Record<FilterField, string[]>> = {};
   for (const key of filterKeys)
@@ -237,7 +234,6 @@ export const SEVERAL_PLACES = 'several files go through standard input: cat FILE
 
 const PLACES = 'an export or a file (NDJSON or a JSON array; - for standard input)';
 
-/** For commands that can read stored events. */
 export function addFromFlag(command: Command, places = PLACES): Command {
   return command.option(
     '--from <place>',

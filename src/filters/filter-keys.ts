@@ -2,29 +2,20 @@ import { FILTER_FIELDS, type FilterField } from '../items/known-fields.ts';
 
 /** The service filters by one value of a key (service description, part 4). */
 interface KeyFacts {
-  /** Without dashes. */
   readonly flag: string;
-  /** The placeholder in help. */
   readonly value: string;
   readonly description: string;
-  /**
-   * `guid`: ids in any case, extracted from pasted text. `text`: as the service spells it, with `\,` for a
-   * comma.
-   */
+  /** `guid`: in any case, extracted from pasted text. `text`: as the service spells it. */
   readonly kind: 'guid' | 'text';
-  /** For errors. */
   readonly noun: string;
-  /** The only valid values. */
   readonly words?: readonly string[];
   readonly synonyms?: Readonly<Record<string, string>>;
-  /** The names that completion offers. */
   readonly completion?: 'event-types' | 'subscriptions';
   /** The parameter in tools for agents: a list, or one of `words`. */
   readonly parameter?: string;
   readonly parameterDescription?: string;
 }
 
-/** Used by flags, queries, stored events, agents and completion. */
 export const FILTER_KEYS = {
   subscriptionId: {
     flag: 'subscription',
@@ -79,7 +70,6 @@ export interface FilterKey extends KeyFacts {
   readonly flag: FilterFlagName;
 }
 
-/** In the order of a query. */
 export const filterKeys: readonly FilterKey[] = FILTER_FIELDS.map((field) => ({
   field,
   ...FILTER_KEYS[field],
@@ -99,7 +89,6 @@ export const FILTER_FLAGS: readonly string[] = [
   'marketplace',
 ];
 
-/** `--event-type`. */
 export function fieldFlag(field: FilterField): string {
   return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

@@ -9,9 +9,7 @@ import { describe, listSubscriptions } from './resolve-filters.ts';
 type Warning = Pick<Reporter, 'warning'>;
 type Asking = Pick<Context, 'clock' | 'signal'>;
 
-/**
- * After a search without results, checks the filters against the service's lists. Returns true if it warned.
- */
+/** Checks filters without results against the service's lists. Returns true if it warned. */
 export async function warnOfNoMatch(
   filters: EventFilters,
   service: Service,
@@ -22,10 +20,7 @@ export async function warnOfNoMatch(
   return await warnOfUnsubscribed(filters, service, context, reporter);
 }
 
-/**
- * Warns of chosen subscriptions that subscribe to none of the chosen types. Ignores those that are unlisted
- * or listed without types.
- */
+/** Ignores subscriptions that are unlisted or listed without types. */
 export async function warnOfUnsubscribed(
   { subscriptionIds, eventTypes, typePatterns = eventTypes }: EventFilters,
   service: Service,

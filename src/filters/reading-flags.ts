@@ -32,7 +32,6 @@ export interface PreviewFlags {
   readonly curl?: true;
 }
 
-/** For commands that can show their requests instead of sending them. */
 export function addPreviewFlags(command: Command): Command {
   return command
     .option('--dry-run', 'print the request URLs and send nothing')

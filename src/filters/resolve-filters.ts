@@ -25,10 +25,7 @@ export async function resolveFilters(
   return await resolveTypes(named, service, settings, call);
 }
 
-/**
- * For commands that send events or change something: a person confirms the match of a part of an address.
- * Throws `UsageError` without a terminal.
- */
+/** A person confirms the match of a part of an address. Throws `UsageError` without a terminal. */
 export async function resolveToSend(
   filters: EventFilters,
   service: Service,
@@ -50,7 +47,6 @@ export async function resolveToSend(
   return await resolveTypes(withFound(filters, found), service, settings, call);
 }
 
-/** Prints which subscription each word matched. */
 export async function resolveSubscriptions(
   filters: EventFilters,
   service: Service,
@@ -75,9 +71,7 @@ interface Meant {
   readonly one: NamedSubscription;
 }
 
-/**
- * Splits at commas unless an address contains them. Throws `UsageError` for a word with no match or several.
- */
+/** Splits at commas unless an address has them. Throws `UsageError` for no match or several. */
 async function subscriptionsWith(
   texts: readonly string[],
   service: Service,
@@ -110,7 +104,6 @@ export async function namedSubscription(
   return found;
 }
 
-/** Throws `ServiceError`. */
 export async function listSubscriptions(
   service: Service,
   { signal }: Pick<Context, 'signal'>,
@@ -162,7 +155,6 @@ export function subscriptionWith(
   );
 }
 
-/** Shows the address without secrets, and the id. */
 export function describe({ id, callbackUrl = '' }: NamedSubscription): string {
   return `${shownAddress(callbackUrl) ?? 'no address'} (${id})`;
 }

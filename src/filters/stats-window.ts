@@ -14,9 +14,7 @@ export interface StatsWindow {
   /** True if the window is the span of the stored events, since none was requested. */
   readonly isSpan?: true;
   readonly zone: TimeZone;
-  /** One for each combination of repeated flags, without status and time. */
   readonly queries: readonly Query[];
-  /** Undefined for both. */
   readonly status: 'SUCCESS' | 'FAILED' | undefined;
 }
 
@@ -30,10 +28,7 @@ export function statsWindow(filters: EventFilters, now: number): StatsWindow {
   return window;
 }
 
-/**
- * For stored events, whose clock may be ahead of this machine's: a window that begins after `now` ends a day
- * later by default. Throws `UsageError`.
- */
+/** For stored events: a window after `now` ends a day later, since clocks differ. Throws `UsageError`. */
 export function storedWindow(filters: EventFilters, now: number): StatsWindow {
   const [{ after: start, before: end }] = filters.queries(now);
   const before =

@@ -54,9 +54,7 @@ function shownItem(item: unknown, list: ListKind): unknown {
 /** Objects nested deeper than this are printed as JSON in one cell. */
 const DEEPEST = 20;
 
-/** Merges the members of many values, at all levels. */
 export class ValueShape {
-  /** True if some value is neither null nor an object. */
   isPlain = false;
   readonly members = new Map<string, ValueShape>();
   readonly #room: { columns: number };

@@ -39,7 +39,6 @@ export function createCsvWriter(
     };
     const reader = new FieldReader([...columns, ...shown], zone, noteLate);
     const hasItemColumn = columns.some(({ steps }) => steps.length === 0);
-    /** Cells so far, the last column with a value, and the current column. */
     let text = '';
     let last = 0;
     let column = 0;
@@ -158,7 +157,6 @@ function csvQuoted(text: string, delimiter: string): string {
   return text.includes(delimiter) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** An object is replaced by columns for its members. */
 function pickedColumns(page: Items, fields: readonly FieldPath[], zone: TimeZone): CsvColumn[] {
   const reader = new FieldReader(fields, zone);
   const shapes = fields.map(() => new ValueShape());
@@ -190,7 +188,6 @@ function noteLatePaths(
   for (const path of columnsOfItem.result()) if (!isShown(path)) onLate(`"${path.text}"`);
 }
 
-/** Full paths of known fields inside the events. */
 function eventPaths(items: Items): FieldPath[] {
   const paths = [...items.values()].flatMap((item) => (isObject(item) ? pathsInEvent(item) : []));
   const distinct = new Map(paths.map((steps) => [steps.join('\n'), steps]));

@@ -9,7 +9,6 @@ const UNTRUSTED = {
   'unknown-authority': 'its certificate comes from an authority that this machine does not trust',
 } as const;
 
-/** Returns a clause. */
 export function endpointProblemText(problem: EndpointProblem, zone: TimeZone): string {
   switch (problem.kind) {
     case 'private':

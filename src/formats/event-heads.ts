@@ -1,7 +1,7 @@
 import type { EventColumn } from '../items/item-columns.ts';
 import type { ColumnHead } from './table-layout.ts';
 
-/**
+/*
  * Decides which columns of events give way on a narrow terminal. Columns that distinguish rows stay: time,
  * status, type, receiver and, if there is room, the error. Ids go first, since people do not need them to
  * read the table.
@@ -25,19 +25,15 @@ export const EVENT_HEADS: Readonly<Record<EventColumn, ColumnHead>> = {
 };
 export const ERROR_HEAD: ColumnHead = { title: 'error', spare: SPARE.error, least: LEAST_ERROR_COLUMNS };
 
-/** An id next to a name. */
 export const SECOND_ID: Omit<ColumnHead, 'title'> = { spare: SPARE_SECOND_ID, isWhole: true };
 
-/** A name, an address or a subscription's id. */
 export function whoHead(title: string): ColumnHead {
   return { title, least: LEAST_WHO_COLUMNS, isTelling: true };
 }
 
-/** The customer, from the name field. */
 export const FOR_HEAD: ColumnHead = whoHead('for');
 export const ADDRESS_HEAD: ColumnHead = whoHead('address');
 
-/** For an address or id next to another column that names the receiver. */
 export function secondReceiver(head: ColumnHead): ColumnHead {
   return { ...head, spare: SPARE_SECOND_ID, tellsApart: 1 };
 }

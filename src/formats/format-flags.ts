@@ -25,7 +25,6 @@ import {
 import type { TableNote } from './table-note.ts';
 
 export interface FormatOptions {
-  /** `pretty` prints one event as indented JSON on a terminal. */
   readonly format: FormatName | 'pretty';
   readonly fields?: readonly FieldPath[] | undefined;
   /** True for the saved columns of tables, which may not fit these items. */
@@ -42,26 +41,18 @@ export interface FormatOptions {
   readonly isLive?: boolean;
   /** True if items were requested by id, which a table then always shows. */
   readonly isById?: boolean;
-  /** Fields with a single value because of the filters. */
   readonly constant?: ReadonlySet<string>;
-  /** For times in tables, and for hours and weekdays. */
   readonly zone?: TimeZone;
-  /** Known if the items were read before. */
   readonly csvColumns?: CsvColumns | undefined;
   /** Set if the command line names a zone; otherwise CSV keeps the service's text. */
   readonly csvZone?: TimeZone | undefined;
   readonly list: ListKind;
   readonly names?: SubscriptionLabels | undefined;
-  /** Names the receiver of an event. */
   readonly nameField?: FieldPath | undefined;
   /** Called with a field that has no column because the first page lacks it. */
   readonly onLate?: ((name: string) => void) | undefined;
-  /**
-   * Describes a table, in full in Markdown, by the first fact on a terminal. Called with the number of items
-   * printed.
-   */
+  /** In full in Markdown, by the first fact on a terminal. Called with the number of items printed. */
   readonly note?: (count: number) => TableNote | Promise<TableNote>;
-  /** Adds each item to Markdown as a block of JSON. */
   readonly hasBlocks?: boolean;
 }
 
@@ -115,7 +106,6 @@ function addOutputFlag(command: Command, formats: readonly FormatName[]): Comman
   return command.addOption(option);
 }
 
-/** Rejects a flag of jq that precedes the program. */
 export function jqFlag(command: Command, over: string): Option {
   const text = `run a jq program over ${over}; strings come out raw`;
   return command.createOption('-q, --jq <program>', text).argParser((program) => {
@@ -142,7 +132,6 @@ export function addFormatFlags(command: Command): Command {
     .hook('preAction', checkFormat);
 }
 
-/** Throws `UsageError` if `-o` looks like a file. */
 export function checkFormat(_: Command, command: Command): void {
   const { output } = command.opts<FormatFlags>();
   if (output !== undefined && /[./\\]/.test(output)) throw isFile(output, command);
@@ -166,7 +155,6 @@ interface AskedFormat {
   readonly typed: string;
 }
 
-/** Throws `UsageError` for contradicting flags. */
 function askedFormat(flags: FormatFlags, offered: readonly FormatName[]): AskedFormat | undefined {
   const asked = new Map<FormatName, string>();
   if (flags.output !== undefined)
@@ -181,10 +169,7 @@ function askedFormat(flags: FormatFlags, offered: readonly FormatName[]): AskedF
   return first && { name: first[0], typed: first[1] };
 }
 
-/**
- * By the file's ending. Throws `UsageError` for a format that does not exist, instead of writing a table into
- * the file.
- */
+/** Throws `UsageError` for formats that do not exist, instead of writing a table into the file. */
 function formatForFile(
   outputFile: string | undefined,
   asked: AskedFormat | undefined,
@@ -206,7 +191,6 @@ function formatForFile(
   return named;
 }
 
-/** Throws `UsageError` for flags without effect in this format. */
 function checkFormatFlags(flags: FormatFlags, format: FormatName, typed: string | undefined): void {
   const { isJson, hasTitles } = registry[format];
   if (flags.jq !== undefined && !isJson)
@@ -243,7 +227,6 @@ export function formatOptions(
   return { format, list, fields, jq, csvRaw, csvBom, csvDelimiter, hasHeader };
 }
 
-/** `program.ts` acts on these. */
 export interface OutputFlags {
   readonly pager?: boolean;
   readonly outputFile?: string;
@@ -316,7 +299,6 @@ export function filtersOf({
   return new EventFilters({ ...filters, marketplaces, marketplaceChoice });
 }
 
-/** Throws `UsageError`. */
 export function summaryOptions(call: OptionsCall<EventFlags>, formats: readonly FormatName[] = FORMAT_NAMES) {
   const { flags } = call;
   const filters = filtersOf(call);
@@ -338,7 +320,6 @@ export function eventOptions(call: OptionsCall<EventFlags>) {
   return { ...others, format: { ...format, fields: saved, areFieldsSaved: true } };
 }
 
-/** Throws `UsageError` for an invalid list of fields. */
 export function savedFields({ fields }: RunSettings): readonly FieldPath[] | undefined {
   return fields && parseFieldPaths(fields.text, fields.source);
 }

@@ -1,18 +1,14 @@
 import { type Advice, advise, hooktrail } from '../advice.ts';
 
-/** The writers are in `formats.ts`. */
 export interface Format {
-  /** Also file endings. */
   readonly synonyms: readonly string[];
   readonly hasFlag?: true;
-  /** True if jq can run on the output. */
   readonly isJson?: true;
   readonly hasTitles?: true;
 }
 
 export type FormatName = 'table' | 'json' | 'ndjson' | 'csv' | 'markdown';
 
-/** In the order of errors and help; the first is the default. */
 export const formats: Readonly<Record<FormatName, Format>> = {
   table: { synonyms: ['text', 'pretty', 'wide'], hasTitles: true },
   json: { synonyms: ['yaml', 'yml'], hasFlag: true, isJson: true },
@@ -34,7 +30,6 @@ export function formatOfFile(file: string): FormatName | undefined {
   return formatSynonyms()[ending] ?? FORMAT_NAMES.find((name) => name === ending);
 }
 
-/** File endings of formats that no command writes, with alternatives. */
 const FOREIGN_ENDINGS: readonly { readonly endings: string; readonly next: Advice }[] = [
   { endings: 'tsv tab xls xlsx xlsm ods numbers', next: 'end its name in .csv, which spreadsheets open' },
   {

@@ -83,7 +83,6 @@ function withFieldWarnings(
   list: ListKind,
   reporter: Pick<Reporter, 'warning'>,
 ): ItemWriter {
-  // Presence does not depend on the zone.
   const reader = new FieldReader(fields, UTC);
   const unseen = new Set(fields.keys());
   let sample: Items | undefined;
@@ -106,10 +105,7 @@ function withFieldWarnings(
   };
 }
 
-/**
- * Prints JSON of our own: indented and coloured on a terminal, otherwise as `piped`. With `jq`, prints the
- * program's results.
- */
+/** Indented and coloured on a terminal, otherwise as `piped`. With `jq`, prints the program's results. */
 export async function printJson(
   value: unknown,
   jq: string | undefined,
@@ -120,7 +116,6 @@ export async function printJson(
   await printItem(Items.of([Buffer.from(JSON.stringify(value))]), jq, context, reporter, `${piped}\n`);
 }
 
-/** Like `printJson`, for items. */
 export async function printItem(
   items: Items,
   jq: string | undefined,
@@ -151,7 +146,6 @@ function jsonText(value: unknown): string {
 
 export interface Summary {
   readonly json: object;
-  /** One object per line. */
   readonly ndjson?: readonly object[];
   /** Pass texts from outside through `guarded`, so that no spreadsheet runs them. */
   readonly csv?: (guarded: (text: string) => string) => {
@@ -162,7 +156,6 @@ export interface Summary {
   readonly facts: readonly string[];
   readonly window: NoteWindow | undefined;
   readonly lines: (look: SummaryLook) => readonly string[];
-  /** The reason to explain these events, for a person. */
   readonly next?: string | false;
 }
 

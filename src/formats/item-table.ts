@@ -34,14 +34,10 @@ type ItemTableOptions = Pick<
   'list' | 'fields' | 'areFieldsSaved' | 'constant' | 'zone' | 'onLate' | 'names' | 'nameField' | 'isById'
 >;
 
-/**
- * Returns the columns and a function that reads cells: strings as they are, the scalars of objects, times in
- * the zone.
- */
+/** Cells are strings as they are, the scalars of objects, and times in the zone. */
 export function itemTable(pages: readonly Items[], options: ItemTableOptions, isTerminal: boolean) {
   const { list, constant, zone = UTC, onLate, nameField, isById, areFieldsSaved } = options;
   const fields = options.fields ?? withNameField(defaultFields(pages, list), pages, nameField);
-  // Show fields from the command line unchanged.
   const isAsItIs = options.fields !== undefined && options.areFieldsSaved !== true;
   const subscription = isAsItIs ? -1 : fields.findIndex(isSubscription);
   const { names } = options;
@@ -103,7 +99,6 @@ function defaultFields(pages: readonly Items[], list: ListKind, shown = new Set<
   return all.filter(({ text }) => !shown.has(text));
 }
 
-/** Inserts the name field before the subscription, if the events have it. */
 function withNameField(
   fields: readonly FieldPath[],
   pages: readonly Items[],
@@ -183,11 +178,9 @@ class StreamedTable {
   readonly #look: TableLook;
   readonly #reporter: Reporter;
   #table: ReturnType<typeof itemTable> | undefined;
-  /** The rows that decide the widths. */
   #measured: readonly Row[] = [];
   #last: readonly Row[] = [];
   #columns: readonly Column[] = [];
-  /** Undefined in a pipe. */
   #room: number | undefined;
   #leftOut: string | undefined;
   #count = 0;
@@ -238,7 +231,6 @@ class StreamedTable {
     return rows;
   }
 
-  /** True if rows look alike because a column is left out. */
   async #isColumnMissing(rows: readonly Row[]): Promise<boolean> {
     if (!this.#table) return false;
     await loadWidthsFor(rows.flat());
@@ -261,7 +253,6 @@ class StreamedTable {
   }
 }
 
-/** Keeps times unchanged in a pipe. */
 function asItCame(column: Column): Column {
   return column.kind === 'time' ? { ...column, kind: 'text' } : column;
 }

@@ -11,9 +11,7 @@ import { createPicker } from './json.ts';
 
 interface JqOptions {
   readonly program: string;
-  /** Picked before the program runs. */
   readonly fields: readonly FieldPath[] | undefined;
-  /** For hours and weekdays. */
   readonly zone: TimeZone;
   /** Runs on each item as pages arrive, with constant memory, instead of once on the whole array. */
   readonly perItem: boolean;
@@ -90,7 +88,6 @@ async function compile(program: string, signal: AbortSignal): Promise<JqProgram>
   throw new UsageError(`--jq: '${program}' is not a jq program`, { details });
 }
 
-/** Does not keep the process alive while idle. */
 class JqThread implements JqProgram {
   readonly #program: string;
   readonly #worker: Worker;

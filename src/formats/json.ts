@@ -9,7 +9,6 @@ import { type TimeZone, UTC } from '../time/time-zone.ts';
 
 interface PickedFields {
   readonly fields?: readonly FieldPath[] | undefined;
-  /** For hours and weekdays. */
   readonly zone?: TimeZone;
 }
 
@@ -49,10 +48,7 @@ function indented(items: Items, palette: Palette): string {
   return texts.join(',\n');
 }
 
-/**
- * Returns objects of these fields, in order and named as typed, with values as written. A missing field is
- * `null`, so every object has every member.
- */
+/** Values stay as written. A missing field is `null`, so every object has every member. */
 export function createPicker(fields: readonly FieldPath[], zone: TimeZone): (page: Items) => Items {
   const reader = new FieldReader(fields, zone);
   // Latin-1 keeps each byte of UTF-8 as a character, as for the values.
@@ -82,15 +78,10 @@ export function createPicker(fields: readonly FieldPath[], zone: TimeZone): (pag
 
 /** Maximum indentation: otherwise output would grow with the square of a hostile text's depth. */
 const DEEPEST = 40;
-/**
- * A string with the colon after a name; a bracket, with its closing one if empty; a comma; or another value.
- */
+/** A string with its colon, if a name; a bracket, with its closer if empty; a comma; or another value. */
 const TOKEN = /("[^"\\]*(?:\\.[^"\\]*)*")\s*(:)?|[{[]\s*([}\]])?|[}\],]|[^\s"{}[\],:]+/g;
 
-/**
- * Keeps numbers, escapes and duplicate keys as written, and escapes characters that act on a terminal.
- * `outer` is the initial depth.
- */
+/** Keeps numbers, escapes and duplicate keys as written. `outer` is the initial depth. */
 export function prettyJson(bytes: Buffer, start: number, end: number, palette: Palette, outer = 0): string {
   let text = '  '.repeat(outer);
   let depth = outer;
@@ -102,7 +93,6 @@ export function prettyJson(bytes: Buffer, start: number, end: number, palette: P
       name = quoted;
       text += `${palette.accent(terminalSafeLine(name))}: `;
     } else if (OPENERS.includes(first)) {
-      // Empty brackets stay on one line.
       depth += Number(closer === '');
       text += first + (closer || newLine());
     } else if (CLOSERS.includes(first)) {

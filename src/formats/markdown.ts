@@ -60,7 +60,6 @@ function jsonBlock(items: Items, item: number): string {
   return `\n\`\`\`json\n${text}\n\`\`\`\n`;
 }
 
-/** The first page decides the columns. */
 export function createMarkdownWriter(options: FormatOptions, stdout: Pick<Output, 'write'>): ItemWriter {
   let table: ReturnType<typeof itemTable> | undefined;
   let columns: readonly KindedColumn[] | undefined;

@@ -14,7 +14,6 @@ export function secondText(text: string, zone: TimeZone): string {
   return zone.shown(time).replace('T', ' ').replace(/\.\d+/, '');
 }
 
-/** Omits the seconds of full minutes. */
 export function boundText({ text }: Instant, zone: TimeZone): string {
   return secondText(text, zone).replace(/( \d\d:\d\d):00(?=\D)/, '$1');
 }
@@ -41,7 +40,6 @@ export function windowText(
   return isOpen(options) ? `since ${start}` : `from ${start} to ${boundText(before, zone)}`;
 }
 
-/** `untold` is the number of events of unknown outcome. */
 export function nothingText({ untold }: { readonly untold: number }, time: string): string {
   return untold === 0 ? `no events ${time}` : `the outcome of ${eventsText(untold)} is unknown`;
 }

@@ -1,14 +1,11 @@
 import { cellWidth, cutMiddle, cutToWidth, widest } from '../terminal/cell-width.ts';
 
-/** For a missing or null value. */
 export const NONE = '-';
 /** Terminal columns between two table columns. */
 export const GAP = 2;
 
-/** A bar is drawn to the width of its column. */
 export type TableCell = string | BarCell;
 interface BarCell {
-  /** From 0 to 1. */
   readonly share: number;
   readonly draw: (width: number) => string;
   readonly paint?: (text: string) => string;
@@ -17,12 +14,10 @@ interface BarCell {
 /** A column before layout. Its `kind` defaults to that of its title and texts. */
 export interface ColumnHead {
   readonly title: string;
-  /** Used if there is little room. */
   readonly shortTitle?: string;
   readonly kind?: ColumnKind;
   /** Columns with a higher number are left out earlier, those with 0 (the default) last of all. */
   readonly spare?: number;
-  /** True if the filters give every row the same value. */
   readonly isConstant?: boolean;
   /** Minimum width of a text or bar before columns are left out. */
   readonly least?: number;
@@ -30,7 +25,6 @@ export interface ColumnHead {
   readonly isTelling?: boolean;
   /** Order in which left out columns return if rows would look alike, the lowest first. */
   readonly tellsApart?: number | undefined;
-  /** Maximum width of a bar. */
   readonly most?: number;
   /** Never cut from 80 terminal columns on, nor left out without `spare`: for an event's id. */
   readonly isWhole?: boolean;
@@ -39,18 +33,14 @@ export interface ColumnHead {
 }
 
 export interface KindedColumn {
-  /** Index of its cell in a row. */
   readonly index: number;
   readonly title: string;
   readonly kind: ColumnKind;
 }
 
 export interface Column extends KindedColumn {
-  /** Terminal columns. */
   readonly width: number;
-  /** Cut at the front. */
   readonly isPath?: boolean;
-  /** Cut in the middle. */
   readonly isTelling?: boolean;
 }
 
@@ -59,7 +49,6 @@ export type ColumnKind = 'time' | 'id' | 'status' | 'number' | 'text' | 'bar';
 
 type Rows = readonly (readonly TableCell[])[];
 
-/** For a time at the edge of the window. */
 export const OR_EARLIER = ' or earlier';
 
 const TIME = /^(\d{4})-(\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)?( or earlier)?$/;
@@ -80,9 +69,7 @@ function kindOf({ title, kind, isWhole }: ColumnHead, texts: readonly string[]):
   return present.every((text) => NUMBER.test(text)) ? 'number' : 'text';
 }
 
-/**
- * From wide to narrow: whole, without the fraction, without the year, also without seconds, without the date.
- */
+/** Widest first: whole, without fraction, without year, also without seconds, without date. */
 function timeForms(text: string): readonly string[] {
   const match = TIME.exec(text);
   if (!match) return [text];
@@ -115,7 +102,6 @@ export function kindedColumns(heads: readonly ColumnHead[], rows: Rows): KindedC
   }));
 }
 
-/** Nothing is cut; a bar has its maximum width. */
 export function wholeColumns(heads: readonly ColumnHead[], rows: Rows): Column[] {
   return kindedColumns(heads, rows).map((column) => {
     const { index, title } = column;
@@ -169,7 +155,6 @@ export function fitColumns(
   });
 }
 
-/** Without colour and padding. */
 export function shownText(cell: string, { kind, width, isPath, isTelling }: Column): string {
   if (kind === 'time') return timeWithin(cell, width);
   if (isPath) return lastNames(cell, width);
@@ -179,7 +164,6 @@ export function shownText(cell: string, { kind, width, isPath, isTelling }: Colu
 /** Keeps as many last names as fit: `…amount.currency`. */
 function lastNames(path: string, width: number): string {
   if (cellWidth(path) <= width) return path;
-  // A dot inside a name is escaped.
   const names = path.split(/(?<!\\)\./);
   for (let first = 1; first < names.length; first++) {
     const rest = `…${names.slice(first).join('.')}`;
@@ -229,7 +213,6 @@ function draftOf(head: ColumnHead, index: number, texts: readonly string[], isCo
     sharedDate: isComplete && areShared(days) ? days[0] : undefined,
     // Later rows may be of another year.
     sharesYear: new Set(times.map((text) => text.slice(0, 4))).size === 1,
-    // Widths by form, the complete form first.
     forms: formWidths(kind, texts, head),
     form: 0,
     cut: Number.POSITIVE_INFINITY,
@@ -240,24 +223,20 @@ function draftOf(head: ColumnHead, index: number, texts: readonly string[], isCo
 }
 
 type Draft = ReturnType<typeof draftOf>;
-/** Columns changed one after the other, or as a group, and the change. */
 type Concession = readonly [readonly (Draft | readonly Draft[])[], change: (draft: Draft) => Partial<Draft>];
 
 function shownOf(drafts: readonly Draft[]): Draft[] {
   return drafts.filter(({ isShown }) => isShown);
 }
 
-/** Negative if the columns do not fit. */
 function roomLeft(drafts: readonly Draft[], room: number): number {
   return shownOf(drafts).reduce((rest, draft) => rest - widthOf(draft) - GAP, room + GAP);
 }
 
-/** Without the first, which always stays. */
 function fromRight(drafts: readonly Draft[]): Draft[] {
   return drafts.slice(1).reverse();
 }
 
-/** Cheapest for the reader first. */
 function concessionsOf(drafts: readonly Draft[]): readonly Concession[] {
   const bars = drafts.filter(({ kind }) => kind === 'bar');
   const times = drafts.filter(({ kind }) => kind === 'time');
@@ -299,7 +278,6 @@ interface MadeConcession {
   readonly before: readonly Draft[];
 }
 
-/** Returns the concessions made. */
 function concedeUntilFits(drafts: readonly Draft[], room: number): MadeConcession[] {
   const made: MadeConcession[] = [];
   for (const [some, change] of concessionsOf(drafts))
@@ -332,7 +310,6 @@ function assignAll(drafts: readonly Draft[], states: readonly Draft[]): void {
   for (const [index, draft] of drafts.entries()) Object.assign(draft, states[index]);
 }
 
-/** Last resorts. */
 function giveUpColumns(drafts: readonly Draft[], room: number): void {
   const keepsIds = room >= ROOM_FOR_IDS;
   const bars = drafts.filter(({ kind }) => kind === 'bar');
@@ -364,7 +341,6 @@ function widthOf(draft: Draft): number {
   return Math.min(whole, cut, isNarrow ? least : Number.POSITIVE_INFINITY);
 }
 
-/** Texts first. */
 function growIntoRest(drafts: readonly Draft[], room: number): void {
   const shown = shownOf(drafts);
   const isOneTime = shown.filter(({ kind }) => kind === 'time').length === 1;

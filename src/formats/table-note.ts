@@ -5,7 +5,6 @@ import type { Instant } from '../time/instant.ts';
 
 /** The line below a Markdown table, for readers without the terminal. */
 export interface TableNote {
-  /** Count, source, window and filters. */
   readonly facts: readonly string[];
   /** Prints the same table at any time, with the same profile. */
   readonly command: string;
@@ -17,16 +16,13 @@ export interface NoteWindow {
 }
 
 interface NoteParts {
-  /** The first describes the table's rows. */
   readonly facts: readonly string[];
-  /** The source of stored events. */
   readonly from?: string | undefined;
   readonly window?: NoteWindow;
 }
 
 type NoteCall = Pick<Call, 'settings' | 'commands'>;
 
-/** Throws `UsageError` for wrong settings. */
 export function tableNote(
   { settings: given, commands }: NoteCall,
   { facts: [first = '', ...others], from, window = {} }: NoteParts,
@@ -60,7 +56,6 @@ function withoutPeriod(words: readonly string[]): readonly string[] {
   return words.toSpliced(at, words[at]?.includes('=') ? 1 : 2);
 }
 
-/** Replaces the typed time, or appends one. */
 function withTime(
   words: readonly string[],
   flags: readonly string[],

@@ -20,7 +20,6 @@ export interface Table {
 }
 
 export interface TableLook {
-  /** Undefined if nothing is cut. */
   readonly room: number | undefined;
   readonly palette: Palette;
   readonly draw: Draw;
@@ -37,7 +36,6 @@ export async function loadTableLook(
   return { room: output.columns, palette, draw: await loadDraw(palette, reporter.takesUnicode) };
 }
 
-/** Each line is ended. */
 export async function tableText(
   table: Table,
   output: Pick<Output, 'isTerminal' | 'columns'>,
@@ -72,7 +70,6 @@ function fittedTable({ heads, rows }: Table, look: TableLook) {
   return { columns: layOut({ heads: titled, rows: cells }, look, true), rows: cells };
 }
 
-/** `isComplete`: no rows follow. */
 export function layOut(
   { heads, rows }: Table,
   { room, hasHeader = true }: Pick<TableLook, 'room' | 'hasHeader'>,
@@ -89,7 +86,6 @@ export function layOut(
   return layOut({ heads: needed, rows }, { room, hasHeader }, isComplete);
 }
 
-/** A column without a title needs no room for it. */
 function untitled({ shortTitle: _, ...head }: ColumnHead): ColumnHead {
   return { ...head, title: '', ...(isStatusTitle(head.title) ? { kind: 'status' } : {}) };
 }

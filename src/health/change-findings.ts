@@ -20,7 +20,6 @@ import type { RowChange } from './watched-rows.ts';
 export interface ChangeFindings {
   /** By `events explain` over the run; null if nothing stands out. */
   readonly cause: ReturnType<typeof explanationJson>['causes'][number] | null;
-  /** Null if the endpoint was not checked. */
   readonly verdict: EndpointVerdict | null;
   readonly problem: EndpointProblem | null;
 }
@@ -29,7 +28,6 @@ export interface FindingOptions {
   /** Undefined if the service cannot filter by the row's field. */
   readonly filters: EventFilters | undefined;
   readonly concurrency: number;
-  /** The callback address to check, if any. */
   readonly endpoint: string | undefined;
 }
 

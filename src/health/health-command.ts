@@ -94,7 +94,6 @@ export function declare(command: Command): void {
   });
 }
 
-/** Its `--after` is the filter's flag with another meaning. */
 function addWatchFlags(command: Command): void {
   const addTime = (name: string, description: string, lowest: number, preset?: string) =>
     command.addOption(
@@ -132,7 +131,6 @@ const OF_ONE_LOOK = [
 
 const WATCH_FORMATS = ['table', 'ndjson'];
 
-/** As typed. */
 function givenOf(names: readonly string[], flags: Flags): string | undefined {
   return flagWords({ ...flags, noHeader: flags.header === false || undefined }, names)[0];
 }

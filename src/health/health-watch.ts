@@ -47,7 +47,6 @@ export interface HealthWatchOptions {
   readonly failures: number;
   readonly lengthMs: number;
   readonly remindMs: number;
-  /** Check the endpoints of rows that fail or are silent, from this machine. */
   readonly asksEndpoint: boolean;
   readonly isJson: boolean;
   readonly jq: string | undefined;
@@ -145,7 +144,6 @@ async function watchRows(
   watch.requireAllReported();
 }
 
-/** Includes the flag that determines its rows. */
 function commandOf(by: readonly FieldPath[]): string {
   const fields = areSubscriptions(by) ? [] : ['--by', by.map(({ text }) => text).join()];
   return shellText(['events', 'health', '--watch', ...fields]);
@@ -200,10 +198,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
     return this.#parts.follower.ended;
   }
 
-  /**
-   * Polls for events or, every few polls, requests the list of subscriptions instead: one request per
-   * interval.
-   */
+  /** Every few polls requests the list of subscriptions instead: one request per interval. */
   async *poll(): AsyncGenerator<readonly WatchedItem[]> {
     const isForList = this.#endpoints?.isOffered && this.#polls % POLLS_PER_LIST === POLLS_PER_LIST - 1;
     // Failed polls do not count: a list must not suggest that an outage is over.
@@ -333,7 +328,6 @@ function quietCall({
   return { settings, context, reporter: { ...reporter, quiet: true, notice: () => {}, warning: () => {} } };
 }
 
-/** Undefined if the service cannot filter by the row's field. */
 function filtersOfRow(
   filters: EventFilters,
   by: readonly FieldPath[],
@@ -352,7 +346,6 @@ function wellFormed(_: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed() : value;
 }
 
-/** For messages. */
 function nameOf(
   { change, key }: Pick<RowChange, 'change' | 'key'>,
   { subscriptionId, name }: ChangeSubject,
@@ -374,10 +367,7 @@ function commandSubject(change: RowChange, subject: ChangeSubject, text: string)
   };
 }
 
-/**
- * Runs a jq program on a change and returns its output. If the program fails, throws `UsageError` that names
- * the change, which the next run reports again.
- */
+/** Throws `UsageError` that names the change, which the next run reports again. */
 function jqShape(
   program: string,
   { context, reporter }: HealthCall,

@@ -14,12 +14,10 @@ import { areSubscriptions, refuseStatuses, SUBSCRIPTION } from './health-subject
 export interface HealthReport {
   readonly after: Instant;
   readonly before: Instant;
-  /** Events of unknown outcome. */
   readonly untold: number;
   readonly by: readonly FieldPath[];
   /** True if the list of subscriptions failed, so those without events have no row. */
   readonly isListUnknown: boolean;
-  /** Failing first, and the worst first within each state. */
   readonly rows: readonly Health[];
 }
 

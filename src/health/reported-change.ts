@@ -13,7 +13,6 @@ import { type RowChange, valuesOfKey, type WatchedRow } from './watched-rows.ts'
 export interface ChangeSubject {
   readonly by: readonly FieldPath[];
   readonly values: readonly unknown[];
-  /** Undefined for a row of another field. */
   readonly subscriptionId: string | undefined;
   readonly name: string | null;
 }
@@ -36,7 +35,6 @@ export function subjectOf(
   };
 }
 
-/** For `--ndjson` and commands: the row's JSON and the change. */
 export function reportedJson(
   { key: _, row, ...change }: RowChange,
   { by, values, name }: ChangeSubject,

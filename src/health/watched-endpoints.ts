@@ -6,10 +6,7 @@ import { NO_EVENTS } from '../questions/health-row.ts';
 import { quietSubscriptions } from '../questions/silent-rows.ts';
 import { valuesOfKey, type WatchedRows } from './watched-rows.ts';
 
-/**
- * Endpoint states of the watched subscriptions. The service lists only those that are on; others are
- * requested once when they leave the list.
- */
+/** The service lists only those that are on; others are requested once when they leave the list. */
 export class WatchedEndpoints {
   /** False once the service proves not to list subscriptions. */
   isOffered = true;
@@ -17,7 +14,6 @@ export class WatchedEndpoints {
   readonly #filters: EventFilters;
   readonly #service: Service;
   readonly #call: Pick<Call, 'context' | 'reporter'>;
-  /** Unlisted subscriptions that were requested. */
   readonly #asked = new Set<string>();
   readonly #known = new Map<string, NamedSubscription>();
   #seenRows = -1;

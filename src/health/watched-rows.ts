@@ -24,22 +24,17 @@ import type { WatchedItem } from '../watch/watch-follower.ts';
 
 export type RowChangeName = 'recovered' | Exclude<AlarmLevel, 'fine'>;
 
-/** JSON, kept until it is reported. */
 export interface RowChange {
   readonly key: string;
   readonly change: RowChangeName;
-  /** The state reported before; null if nothing was wrong. */
   readonly previous: RowChangeName | null;
   readonly since: string | null;
-  /** The end of a problem that has ended. */
   readonly until: string | null;
-  /** True if it was reported before and lasts. */
   readonly reminder: boolean;
   readonly run: { readonly failed: number; readonly events: number } | null;
   readonly row: RowFacts;
 }
 
-/** Without its values and its name. */
 export interface RowFacts {
   readonly state: string;
   readonly failed: number;
@@ -56,11 +51,9 @@ export interface RowFacts {
 
 type Endpoint = 'on' | 'off' | 'gone';
 
-/** As saved in a state file. */
 export interface WatchedRow {
   /** History up to the events that a late event may still precede. */
   settled: RowHistory;
-  /** In order of creation. */
   unsettled: DeliveryOutcome[];
   /** Counts by hour of the window; hours count from the epoch. */
   hours: [hour: number, failed: number, events: number][];
@@ -72,7 +65,6 @@ export interface WatchedRow {
   reported: { readonly level: AlarmLevel; readonly since: string | null; readonly at: number };
 }
 
-/** As saved in a state file. */
 export interface KeptRows {
   /** False during the first reading, which reports only each row's final state. */
   readonly isRead: boolean;
@@ -96,10 +88,7 @@ const MOST_VALUES = 100_000;
 /** Maximum names kept for a row. */
 const MOST_NAMES = 20;
 
-/**
- * The rows of `events health --watch`, as a fold over new events, each seen once. `pending` are the changes
- * to report, in order.
- */
+/** A fold over new events, each seen once. `pending` are the changes to report, in order. */
 export class WatchedRows {
   readonly pending: RowChange[];
   readonly #rules: RowRules;
@@ -152,7 +141,6 @@ export class WatchedRows {
     }
   }
 
-  /** Creates the row if needed. */
   rowOf(key: string): WatchedRow {
     const known = this.#rows.get(key);
     if (known) return known;
@@ -196,10 +184,7 @@ export class WatchedRows {
     this.#compare(key, row, history.lastMs);
   }
 
-  /**
-   * Call when all events before `now` (milliseconds, the service's clock) were seen, except late ones. Adds
-   * changes that depend on time, and reminders.
-   */
+  /** Call when all events before `now` (milliseconds, the service's clock) were seen, except late ones. */
   reach(now: number): void {
     const { overlapMs, windowMs, remindMs } = this.#rules;
     this.#isRead = true;
@@ -239,7 +224,6 @@ export class WatchedRows {
     row.settled = settled.reduce(withOutcome, row.settled);
   }
 
-  /** Adds a change to `pending` if the row's level differs from the one reported. */
   #compare(key: string, row: WatchedRow, now: number): boolean {
     if (!this.#isRead) return false;
     const { level: previous, since: began } = row.reported;

@@ -20,13 +20,9 @@ const MOST_WANTED_NEAR = 20;
 /** Shorter texts resemble too many others. */
 const SHORTEST_NEAR_CHARACTERS = 3;
 
-/**
- * Suspects that a condition names a field or value that no event has. Closed by the first value that clears
- * it.
- */
+/** Suspects that no event has a condition's field or value, until a value shows otherwise. */
 export class ConditionDoubt {
   readonly #condition: Condition;
-  /** A match of any of these is enough. */
   readonly #wanted: readonly Pick<Condition, 'value' | 'quoted'>[];
   readonly #wantedLower: ReadonlySet<string>;
   readonly #isEquality: boolean;
@@ -41,7 +37,6 @@ export class ConditionDoubt {
   #isComparable: boolean | undefined;
   /** A value that differs from the condition's only in case. */
   #similar: string | undefined;
-  /** Candidates for a suggestion. */
   readonly #others = new Set<string>();
 
   constructor(condition: Condition) {
@@ -52,7 +47,6 @@ export class ConditionDoubt {
     this.#isOrder = /[<>]/.test(condition.operator);
   }
 
-  /** Call before `see` for the event's values. */
   countEvent(): void {
     this.#events++;
   }
@@ -75,7 +69,6 @@ export class ConditionDoubt {
     this.#unordered++;
   }
 
-  /** True for a time that was not typed as a number. */
   get #isOfTime(): boolean {
     return this.#condition.instant !== undefined && !isNumber(this.#condition.value);
   }
@@ -90,7 +83,6 @@ export class ConditionDoubt {
     return `${flag}: ${count} in ${field.text} ${verb} not compare with ${value}, such as ${this.#unorderedExample}${this.#unixAdvice(flag)}`;
   }
 
-  /** The condition rewritten for Unix times. */
   #unixAdvice(flag: string): string {
     const { text, value, instant } = this.#condition;
     if (!instant || !this.#isOfTime || !isNumber(this.#unorderedExample)) return '';
@@ -155,7 +147,6 @@ const MEMBERSHIPS: Readonly<Partial<Record<Operator, readonly [form: Operator, m
   '!=': ['not in', 'none'],
 };
 
-/** Prefers a text that contains the value to the nearest one. */
 function nearTo(
   { value, quoted }: Pick<Condition, 'value' | 'quoted'>,
   texts: readonly string[],

@@ -2,10 +2,8 @@ import type { FieldReader } from './field-reader.ts';
 import type { Condition, Operator } from './item-conditions.ts';
 import { type Comparison, comparisonOf } from './value-comparisons.ts';
 
-/** Operators that negate another one. */
 const OPPOSITES: ReadonlySet<Operator> = new Set(['!=', 'missing', 'not in']);
 
-/** Operators that accept an order; the others accept equality. */
 const HOLDS: Readonly<Partial<Record<Operator, (order: number) => boolean>>> = {
   '<': (order) => order < 0,
   '<=': (order) => order <= 0,
@@ -16,7 +14,6 @@ const HOLDS: Readonly<Partial<Record<Operator, (order: number) => boolean>>> = {
 export class ConditionMatch {
   readonly compare: Comparison;
   readonly isOpposite: boolean;
-  /** Takes an order as `compare` returns it. */
   readonly accepts: (order: number) => boolean;
   #isFulfilled = false;
 

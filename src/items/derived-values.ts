@@ -27,7 +27,6 @@ const DERIVERS: Readonly<Record<Derivation, (zone: TimeZone) => Derive>> = {
   delay: () => ofText(delayOf),
 };
 
-/** `zone` is for hours and weekdays. */
 export function derive(derivation: Derivation, zone: TimeZone): Derive {
   return DERIVERS[derivation](zone);
 }
@@ -66,7 +65,6 @@ const MAIL_ADDRESS = /^(?:[^<>@]*<)?(?:mailto:)?[^\s<>@]+@([^\s<>@/?]+)(?:\?[^\s
 /** The host of a URL without user information and port (RFC 3986). */
 const WEB_ADDRESS = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#]*@)?(\[[^\]/?#@[]*\]|[^\s:/?#@]+)/i;
 
-/** In lower case. */
 function domainOf(text: string): string | undefined {
   const [, domain] = WEB_ADDRESS.exec(text) ?? MAIL_ADDRESS.exec(text) ?? [];
   return domain?.toLowerCase();
@@ -120,9 +118,7 @@ function weekdayOf(text: string, zone: TimeZone): string | undefined {
   return wall === undefined ? undefined : WEEKDAYS[new Date(wall).getUTCDay()];
 }
 
-/**
- * Accepts a name or its first letters in any case, or a number: Monday is 1, Sunday 0 or 7 (ISO 8601, cron).
- */
+/** Accepts the start of a name in any case, or a number: Monday is 1, Sunday 0 or 7 (ISO 8601, cron). */
 export function weekdayMeant(text: string): string | undefined {
   if (/^[0-7]$/.test(text)) return WEEKDAYS[Number(text) % 7];
   if (text.length < 2) return undefined;

@@ -7,9 +7,7 @@ export function isNumber(text: string): boolean {
   return NUMBER.test(text);
 }
 
-/**
- * An exact number: `0.digits` times ten to the `magnitude`, without zeros at either end. Zero has no digits.
- */
+/** Exact: `0.digits` times ten to the `magnitude`, without zeros at either end. Zero has no digits. */
 interface Decimal {
   readonly sign: number;
   readonly digits: string;
@@ -24,7 +22,6 @@ export function exactValue(json: string): unknown {
   return isLost ? json : value;
 }
 
-/** Exact for numbers of any size. */
 export function compareNumbers(a: string, b: string): number {
   return compareDecimals(decimal(a), decimal(b));
 }
@@ -52,7 +49,6 @@ function compareDecimals(one: Decimal, other: Decimal): number {
   if (one.sign !== other.sign) return one.sign - other.sign;
   if (one.magnitude !== other.magnitude) return one.magnitude < other.magnitude ? -one.sign : one.sign;
   if (one.digits === other.digits) return 0;
-  // Fractional digits compare as text.
   return one.digits < other.digits ? -one.sign : one.sign;
 }
 

@@ -20,11 +20,9 @@ export interface Cursor {
   text(path: number): string | undefined;
 }
 
-/** A step shared by several paths. */
 class Step {
   readonly quoted: Buffer;
   readonly place: number;
-  /** Paths that end here. */
   readonly found: number[] = [];
   readonly next: Step[] = [];
   readonly byName = new Map<string, Step>();
@@ -34,7 +32,6 @@ class Step {
     this.place = place;
   }
 
-  /** Adds the step if it is new. */
   to(name: string): Step {
     const step = this.byName.get(name) ?? new Step(name, this.next.length);
     if (step.place === this.next.length) this.next.push(step);
@@ -57,13 +54,10 @@ class Step {
 const FEW = 8;
 
 export interface CreateCursorOptions {
-  /**
-   * Called with the offsets of a member's name, quotes included, unless a path shows its value or it is null.
-   */
+  /** Called with the offsets of a member's quoted name, unless a path shows its value or it is null. */
   readonly onOther?: ((bytes: Buffer, nameStart: number, nameEnd: number) => void) | undefined;
   /** Called at each object that is a member of the item itself. May return the offset after it, if known. */
   readonly onObject?: (at: number) => number | undefined;
-  /** Shared memory for the offsets, at least one for each path. */
   readonly starts?: Int32Array;
   readonly ends?: Int32Array;
   /**
@@ -73,10 +67,7 @@ export interface CreateCursorOptions {
   readonly texts?: (Buffer | undefined)[] | undefined;
 }
 
-/**
- * Takes paths literally: short names of known fields match only at the top (see `createCursor` in
- * `known-cursor.ts`). Of duplicate members the last one counts, as in `JSON.parse`.
- */
+/** Literal paths: short names match only at the top. Of duplicate members the last one counts. */
 export function createExactCursor(
   paths: readonly FieldPath[],
   {
@@ -91,7 +82,6 @@ export function createExactCursor(
   for (const [path, { steps }] of paths.entries())
     steps.reduce((step, name) => step.to(name), root).found.push(path);
 
-  /** The JSON inside a text; undefined in the item itself. */
   let text: Buffer | undefined;
 
   const visit = (bytes: Buffer, at: number, step: Step): number => {
@@ -157,7 +147,6 @@ export function createExactCursor(
     } while (bytes[index] === 0x2c);
     return index + 1;
   };
-  /** Drops the values of an earlier member of the same name. */
   const forget = (step: Step): void => {
     for (const path of step.found) starts[path] = MISSING;
     for (const next of step.next) forget(next);

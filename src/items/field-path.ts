@@ -5,27 +5,20 @@ export const EACH: unique symbol = Symbol('[]');
 
 export type PathStep = string | typeof EACH;
 
-/** Written after the field and a colon. */
 export const DERIVATIONS = ['length', 'domain', 'hour', 'weekday', 'delay'] as const;
 
 /** `size` is written `item:size`. */
 export type Derivation = 'size' | (typeof DERIVATIONS)[number];
 
-/** A path through lists or to a derived value. */
 export interface Walk {
-  /** Empty for a value derived from the item itself. */
   readonly steps: readonly PathStep[];
   readonly derivation: Derivation | undefined;
 }
 
-/** May match several values in an item. */
 export interface FieldPath {
   /** As typed, without needless backslashes; the name of its column or member in the output. */
   readonly text: string;
-  /**
-   * Literal member names or indexes: `lines[].sku` is a member `lines[]` with a member `sku`. Empty for the
-   * item itself.
-   */
+  /** Literal names or indexes: of `lines[].sku` a member `lines[]` with `sku`. Empty for the item itself. */
   readonly steps: readonly string[];
   /** Used if no member has the literal names; undefined if the path is only names. */
   readonly walk?: Walk | undefined;
@@ -47,10 +40,7 @@ export function parseFieldPaths(text: string, flag = '--fields'): readonly Field
   return paths;
 }
 
-/**
- * Parses one path, also with jq's leading dot. Throws `UsageError` that names the flag; `all` is the flag's
- * whole value.
- */
+/** Also accepts jq's leading dot. Throws `UsageError`; `all` is the flag's whole value. */
 export function parseFieldPath(typed: string, flag: string, all = typed): FieldPath {
   const letters = lettersOf(typed);
   if (letters.includes(','))
@@ -62,7 +52,6 @@ export function isOfZone({ walk }: FieldPath): boolean {
   return walk?.derivation === 'hour' || walk?.derivation === 'weekday';
 }
 
-/** Escapes the name. */
 export function memberPath(name: string): FieldPath {
   return fieldPath([name]);
 }
@@ -99,14 +88,12 @@ function textOf(
   return steps.map(stepText).join('') + behind;
 }
 
-/** A derivation's name at the end of a member's name. */
 const DERIVED_NAME = new RegExp(`:(?=(size|${DERIVATIONS.join('|')})$)`);
 
 function escapedName(name: string): string {
   return nameWithEscapes(name, /[\\.,[\]]|^\s|\s$/gu);
 }
 
-/** Escapes more, since an operator may follow. */
 function nameInCondition(name: string): string {
   return nameWithEscapes(name, /[\\.,!=<>~&|\s[\]]/gu);
 }
@@ -200,7 +187,6 @@ function withoutDerivation(part: Letter[]): {
   return { field: derivation ? part.slice(0, colon) : part, derivation };
 }
 
-/** Splits off the trailing `[]` and counts them. */
 function withoutLists(part: readonly Letter[]): { readonly name: readonly Letter[]; readonly lists: number } {
   let end = part.length;
   while (part[end - 1] === ']' && part[end - 2] === '[') end -= 2;
@@ -213,7 +199,6 @@ function wrong(text: string, why: string, flag: string): UsageError {
   });
 }
 
-/** Path syntax of JSONPath, jq and JavaScript. */
 const OTHER_LANGUAGES: readonly (readonly [written: RegExp, meant: string])[] = [
   [/^\$?\.?(\[\*?\])?\.?/, ''],
   [/\[ *(?:\* *)?\]\??/g, '[]'],

@@ -13,10 +13,7 @@ const ARRAY = 0x5b;
 const NO_BYTES = Buffer.alloc(0);
 const NULL_TEXT = Buffer.from('null');
 
-/**
- * Takes a JSON value without white space between tokens; `start` is `MISSING` if there is none. Copy the
- * bytes to keep them.
- */
+/** `start` is `MISSING` if there is no value. Copy the bytes to keep them. */
 export type UseValue = (bytes: Buffer, start: number, end: number) => void;
 
 /**
@@ -26,9 +23,7 @@ export type UseValue = (bytes: Buffer, start: number, end: number) => void;
 export class FieldReader {
   readonly #ways: readonly (Way | undefined)[];
   readonly #cursor: Cursor;
-  /** Index of `createdOn` among the paths, needed for delays. */
   readonly #createdOn: number | undefined;
-  /** Set for values inside a text of the item. */
   readonly #texts: (Buffer | undefined)[];
   #page: Buffer = NO_BYTES;
   #itemStart = 0;
@@ -44,7 +39,6 @@ export class FieldReader {
     this.#cursor = createCursor(all, { onOther, texts: this.#texts });
   }
 
-  /** Takes JSON without white space between tokens. Returns the offset after the item. */
   read(bytes: Buffer, at: number): number {
     this.#page = bytes;
     this.#itemStart = at;
@@ -99,7 +93,6 @@ export class FieldReader {
     return isFound;
   }
 
-  /** A member with the literal name has precedence. */
   #wayTo(field: number): Way | undefined {
     return this.#cursor.starts[field] === MISSING ? this.#ways[field] : undefined;
   }
@@ -112,7 +105,6 @@ export class FieldReader {
     use(this.#texts[place] ?? this.#page, starts[place] as number, ends[place] as number);
   }
 
-  /** Returns true if the way leads through an existing list. */
   #go({ first, lists, derive }: Way, use: UseValue): boolean {
     const useDerived = derive ? deriving(derive, use, this.#readCreatedOn) : use;
     if (first === ITEM) {
@@ -134,16 +126,13 @@ export class FieldReader {
 /** Instead of an index: the item itself. */
 const ITEM = -1;
 
-/** A walk, split into the steps that a cursor can take at once. */
 interface Way {
   /** Index of the steps before the first `[]` among the cursor's paths, or `ITEM`. */
   readonly first: number;
-  /** The steps after each `[]`. */
   readonly lists: readonly ElementCursor[];
   readonly derive: Derive | undefined;
 }
 
-/** Appends the first steps to `paths`. */
 function wayOf({ steps, derivation }: Walk, zone: TimeZone, paths: FieldPath[]): Way {
   const [first = [], ...others] = partedAtLists(steps);
   const place = first.length === 0 ? ITEM : paths.push({ text: '', steps: first }) - 1;
@@ -177,7 +166,6 @@ interface FoundValue {
   readonly isInText: boolean;
 }
 
-/** Follows the steps after a `[]` in the elements of a list. */
 class ElementCursor {
   readonly #texts: (Buffer | undefined)[] = [];
   readonly #onPage: Cursor;
@@ -189,7 +177,6 @@ class ElementCursor {
     this.#inText = createExactCursor([path]);
   }
 
-  /** `behind` is the offset after the element. */
   find({ bytes, isInText }: FoundValue, at: number): FoundValue & { readonly behind: number } {
     const cursor = isInText ? this.#inText : this.#onPage;
     const behind = cursor.read(bytes, at);
@@ -200,10 +187,7 @@ class ElementCursor {
   }
 }
 
-/**
- * Calls `use` for each value in the nested lists. Returns true if the value is a list or a map, or a text of
- * one.
- */
+/** Returns true if the value is a list or a map, or a text of one. */
 function eachElement(
   value: FoundValue,
   lists: readonly ElementCursor[],
@@ -236,7 +220,6 @@ function wholeText(bytes: Buffer): FoundValue {
   return { bytes, start: 0, end: bytes.length, isInText: true };
 }
 
-/** `use` returns the offset after the element. */
 function eachOfList(bytes: Buffer, start: number, use: (at: number) => number): void {
   let index = start;
   do index = use(index + 1);

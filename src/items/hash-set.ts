@@ -6,7 +6,6 @@ const MOST_TAKEN = 0.5;
 /** A set of evenly spread integers below 2^53, in 16 to 32 bytes each, where a `Set` takes 50. */
 export class HashSet {
   size = 0;
-  /** Open addressing; the length is a power of two. */
   #places = new Float64Array(LEAST_PLACES).fill(EMPTY);
 
   has(hash: number): boolean {
@@ -27,7 +26,6 @@ export class HashSet {
     for (const hash of old) if (hash !== EMPTY) this.#places[this.#placeOf(hash)] = hash;
   }
 
-  /** The place of the hash, or the empty place to put it. */
   #placeOf(hash: number): number {
     const places = this.#places;
     const last = places.length - 1;

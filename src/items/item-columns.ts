@@ -10,7 +10,6 @@ import { knownValues } from './known-fields.ts';
 export interface Members {
   /** In order of first appearance; true if some value is neither null nor nested. */
   readonly names: ReadonlyMap<string, boolean>;
-  /** True if some item is not an object. */
   readonly bare: boolean;
 }
 
@@ -54,12 +53,10 @@ export function tableColumns({ names, bare }: Members, kind: ListKind): readonly
   return bare || all.length === 0 ? [itemColumn(kind), ...columns] : columns;
 }
 
-/** Shows items that are not objects. */
 export function itemColumn(kind: ListKind): FieldPath {
   return { text: kind === 'events' ? 'value' : 'name', steps: [] };
 }
 
-/** The names to show first, in order. */
 export function knownNames(present: readonly string[], kind: ListKind): string[] {
   if (kind === 'events') return EVENT_COLUMNS.filter((name) => present.includes(name));
   const bareName = (name: string) => name.toLowerCase().replace(/[_\s-]/g, '');

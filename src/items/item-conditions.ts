@@ -13,7 +13,6 @@ const COMPARISONS = ['!=', '<=', '>=', '=', '<', '>', '~'] as const;
 export type Operator = (typeof COMPARISONS)[number] | 'exists' | 'missing' | 'in' | 'not in';
 
 export interface Condition {
-  /** As typed. */
   readonly text: string;
   readonly field: FieldPath;
   readonly operator: Operator;
@@ -24,12 +23,8 @@ export interface Condition {
   /** True for equality without case, as in the service's filters. */
   readonly ignoresCase?: boolean;
   readonly instant: Instant | undefined;
-  /**
-   * Local time, to compare with times in the payload that have no offset. Undefined for fields that are
-   * always UTC.
-   */
+  /** Local time, for payload times without an offset. Undefined for fields that are always UTC. */
   readonly wall?: Moment | undefined;
-  /** For `in` and `not in`: an equality for each value. */
   readonly alternatives?: readonly Condition[];
 }
 
@@ -50,7 +45,6 @@ const JOINT = /((?<=(?<!\\)\s)(?:and|or)(?=\s)|&&|\|\|)/i;
 /** A backslash makes the white space part of a name. */
 const IN =
   /^\s*(?<name>(?:[^\\!=<>~\s]|\\[\s\S]|[^\S\n](?!\s))+?)\s+(?<not>not\s+)?in\s*(?:\((?<list>[\s\S]*)\)|@(?<file>[\s\S]+))\s*$/i;
-/** As other languages write it. */
 const NEGATION = /^\s*(?:!\s*|not\s+)(?=[^\s=])/i;
 
 /**
@@ -114,7 +108,6 @@ function formOfIn(flag: string): string {
   return `write it as in ${flag} 'FIELD in (a, b)'`;
 }
 
-/** For `FIELD in a, b` without parentheses. */
 function unlisted(text: string, word: string, given: Given): UsageError {
   const [, field = '', list = ''] = /^(.*?(?<!\\)\s)in\s+\(?([^)]*)/is.exec(text) ?? [];
   const negation = NEGATION.exec(given.text) ? 'not ' : '';
@@ -127,7 +120,6 @@ function unlisted(text: string, word: string, given: Given): UsageError {
 interface Membership {
   readonly name: string;
   readonly operator: 'in' | 'not in';
-  /** Undefined if a file is named. */
   readonly list: string | undefined;
   readonly file: string;
 }
@@ -178,7 +170,6 @@ function parseMembership(
   return { text, field, operator, value: '', quoted: false, instant: undefined, alternatives };
 }
 
-/** The value may be in quotes. */
 function equality(field: FieldPath, text: string, given: Given): Condition {
   const quotation = quotedText(text);
   const quoted = typeof quotation === 'string';
@@ -189,7 +180,6 @@ function equality(field: FieldPath, text: string, given: Given): Condition {
   return { text: `${given.flag} ${text}`, field, operator: '=', value, quoted, instant, wall };
 }
 
-/** `rest` is the text after the operator. */
 function parseComparison(field: FieldPath, operator: Operator, rest: string, given: Given): Condition {
   refuseLongerOperator(operator, rest, given);
   refuseFileName(operator, rest, given);
@@ -223,7 +213,6 @@ function isCreationTime({ steps }: FieldPath): boolean {
   return steps.length === 1 && steps[0] === 'createdOn';
 }
 
-/** Derived values are numbers and texts, never times. */
 function isDerived({ walk }: FieldPath): boolean {
   return walk?.derivation !== undefined;
 }
@@ -313,10 +302,7 @@ function listedValues(list: string): string[] | undefined {
   }
 }
 
-/**
- * Finds `contains x`, `like x`, `in x`, `is x` or a final `exists` after a name, unless the white space
- * before it is escaped.
- */
+/** Finds `contains x`, `in x` or a final `exists` after a name, unless the white space is escaped. */
 function wordOfOtherLanguages(name: string): string | undefined {
   const words = name.trim().split(/\s+/);
   for (const [index, word] of words.entries()) {
@@ -372,7 +358,6 @@ export function conditionText(field: FieldPath, operator: Operator, value = '', 
   return `${name} ${operator} ${needsQuotes ? JSON.stringify(value) : value}`;
 }
 
-/** True if the text needs no quotes. */
 function isPlainText(value: string, field: FieldPath): boolean {
   if (!/^[\p{L}\p{N}][\p{L}\p{N}\p{M} ./_:@-]*$/u.test(value) || value.trim() !== value) return false;
   if (/\s(and|or)\s/i.test(value)) return false;

@@ -16,7 +16,6 @@ export interface KeepItems {
 
 type Test = (bytes: Buffer, start: number, end: number) => boolean;
 
-/** `zone` is for hours and weekdays. */
 export function itemFilter(
   conditions: readonly Condition[],
   texts: readonly string[],
@@ -60,7 +59,6 @@ function trialTest(trials: readonly Trial[], zone: TimeZone): Test {
   };
 }
 
-/** Any of the texts is enough. */
 function textTest(texts: readonly string[]): Test {
   if (texts.length === 0) return () => true;
   const finders = texts.map(textFinder);
@@ -79,7 +77,6 @@ class Trial {
     this.#match = new ConditionMatch(condition);
   }
 
-  /** Any value of the field is enough. */
   holds(reader: FieldReader, field: number): boolean {
     if (!this.doubt.isOpen) return this.#match.holds(reader, field);
     this.doubt.countEvent();

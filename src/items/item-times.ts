@@ -15,10 +15,7 @@ export function createdOnReader(): (bytes: Buffer, at: number) => Instant | unde
 
 export type Direction = 'newest first' | 'oldest first';
 
-/**
- * Compares the first of some items with the last of others; undefined if their times are equal or unknown.
- * The service description promises no order.
- */
+/** Undefined if the times are equal or unknown. The service description promises no order. */
 export function directionBetween(first: Items, last: Items): Direction | undefined {
   if (first.count === 0 || last.count === 0) return undefined;
   const createdOn = createdOnReader();

@@ -1,4 +1,3 @@
-/** Decides the default columns and the message for an empty list. */
 export type ListKind = 'events' | 'event-types' | 'subscriptions';
 
 /**
@@ -22,7 +21,6 @@ export class Items {
     this.spans = spans;
   }
 
-  /** Copies the texts. */
   static of(texts: readonly Buffer[]): Items {
     const spans: number[] = [];
     let at = 0;
@@ -53,7 +51,6 @@ export class Items {
   /** Takes ascending indexes. Shares memory with the page. */
   pick(indexes: readonly number[]): this {
     const spans = indexes.flatMap((index) => [this.start(index), this.end(index)]);
-    // A subclass returns its own class.
     return new Items(this.bytes, spans) as this;
   }
 
@@ -109,7 +106,6 @@ export function offsetsOfItem(offsets: readonly number[], item: number): number[
   return offsets.slice(first, first + OFFSETS_PER_ITEM);
 }
 
-/** Returns the offset after the copy. */
 function copyCompactly(bytes: Buffer, start: number, end: number, target: Buffer, at: number): number {
   let to = at;
   let quoted = false;
@@ -154,10 +150,7 @@ export function withoutGuidCase(text: string): string {
   return isGuid(text) ? text.toLowerCase() : text;
 }
 
-/**
- * The distinct GUIDs in a text, as written. People paste them in braces or quotes, after `urn:uuid:` (RFC
- * 9562), and inside URLs and log lines.
- */
+/** Distinct, as written. People paste GUIDs in braces, after `urn:uuid:` (RFC 9562), and in log lines. */
 export function guidsIn(text: string): string[] {
   const bare = BARE.exec(text)?.[1];
   if (bare) return [bare.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')];

@@ -6,10 +6,7 @@ const BACKSLASH = 0x5c;
 const OBJECT = 0x7b;
 const ARRAY = 0x5b;
 
-/**
- * The object or list inside a text (RFC 8259), without white space between tokens; undefined otherwise. The
- * offsets include the quotes.
- */
+/** The object or list inside a text (RFC 8259), compact; undefined otherwise. Offsets include quotes. */
 export function jsonInText(bytes: Buffer, start: number, end: number): Buffer | undefined {
   if (!mayHoldJson(bytes[start + 1] as number)) return undefined;
   const text = Buffer.from(stringText(bytes, start, end));

@@ -1,6 +1,5 @@
 /** The text violates RFC 8259. */
 export class JsonSyntaxError extends Error {
-  /** Byte offset. */
   readonly offset: number;
 
   constructor(what: string, offset: number) {
@@ -18,13 +17,11 @@ const OBJECT_OPEN = 0x7b;
 const OBJECT_CLOSE = 0x7d;
 const ARRAY_OPEN = 0x5b;
 const ARRAY_CLOSE = 0x5d;
-/** By first byte. */
 const LITERALS: Readonly<Record<number, string>> = { 116: 'true', 102: 'false', 110: 'null' };
 const RECORD_MEMBERS = (['eventId', 'subscriptionId', 'publishStatus', 'createdOn'] as const).map((name) => ({
   name,
   quoted: Buffer.from(`"${name}"`),
 }));
-/** Single-character escapes. */
 const ESCAPED = Buffer.from('"\\/bfnrt');
 const HEX = Buffer.from('0123456789abcdefABCDEF');
 
@@ -42,10 +39,7 @@ function noMembers(): RecordMembers {
   return { start: 0, eventId: 0, subscriptionId: 0, publishStatus: 0, createdOn: 0 };
 }
 
-/**
- * Validates every byte without building values, since items are passed on as they arrived. The bytes must be
- * UTF-8.
- */
+/** Validates every byte without building values. The bytes must be UTF-8. */
 export class JsonScanner {
   readonly bytes: Buffer;
   /** True once white space between tokens was seen; the caller resets it. */
@@ -57,7 +51,6 @@ export class JsonScanner {
   holders = 0;
   /** Depth to which members are recorded: 2 inside `item`. */
   #namedDepth = 0;
-  /** Members of the object being read. */
   readonly #inner = noMembers();
   #closers = new Uint8Array(64);
 
@@ -148,7 +141,6 @@ export class JsonScanner {
     }
   }
 
-  /** Returns the offset of the member's value. */
   key(at: number): number {
     const index = this.space(this.string(at));
     if (this.bytes[index] !== COLON) throw this.fault("':'", index);
@@ -165,7 +157,6 @@ export class JsonScanner {
     return index;
   }
 
-  /** The name may contain escapes. */
   #isNamed(at: number, quoted: Buffer, name: string): boolean {
     const { bytes } = this;
     let same = 1;
@@ -326,7 +317,6 @@ export function scalarsText(bytes: Buffer, start: number, end: number, longest: 
       continue;
     }
     const to = tokenEnd(bytes, at);
-    // A colon follows a member's name.
     const isName = bytes[to] === 0x3a;
     if (!isName && bytes[at] !== 0x6e) {
       const text = valueText(bytes, at, to);

@@ -7,7 +7,6 @@ const QUOTE = 0x22;
 const NULL = 0x6e;
 const EVENT_ID: FieldPath = { text: 'eventId', steps: ['eventId'] };
 
-/** True for the short name of a known field. */
 export function isKnownPath({ steps }: Pick<FieldPath, 'steps'>): boolean {
   return steps.length === 1 && isKnownName(steps[0] as string);
 }
@@ -25,10 +24,7 @@ export interface KnownCursor extends Cursor {
 
 type KnownCursorOptions = Pick<CreateCursorOptions, 'onOther' | 'texts'>;
 
-/**
- * Short names of known fields match wherever the item has the field. Longer paths are literal: use
- * `FieldReader` for paths that users write.
- */
+/** Short names match known fields anywhere in the item. Use `FieldReader` for paths that users write. */
 export function createCursor(paths: readonly FieldPath[], options: KnownCursorOptions = {}): Cursor {
   return paths.some(isKnownPath) ? createKnownCursor(paths, options) : createExactCursor(paths, options);
 }
@@ -44,7 +40,6 @@ export function createKnownCursor(
   const known = [...paths.entries()].flatMap(([index, path]) => (isKnownPath(path) ? [{ index, path }] : []));
   const ownId = paths.findIndex(({ steps }) => steps.length === 1 && steps[0] === 'eventId');
   const idAt = ownId < 0 ? paths.length : ownId;
-  // Appended if it is not requested.
   const allPaths = ownId < 0 ? [...paths, EVENT_ID] : paths;
   const starts = new Int32Array(allPaths.length);
   const ends = new Int32Array(allPaths.length);
@@ -73,7 +68,6 @@ export function createKnownCursor(
     const start = starts[index] as number;
     return start === MISSING || page[start] === NULL;
   };
-  /** True if a requested field may be in a member. */
   const isIncomplete = () => {
     if (ownId >= 0 && !isTextAt(page, starts[ownId] as number)) return true;
     for (const { index } of known) if (isAbsent(index)) return true;
@@ -128,7 +122,6 @@ function isTextAt(bytes: Buffer, start: number): boolean {
 export interface EventSpan {
   readonly start: number;
   readonly end: number;
-  /** The number of members that could be the event, if that is ambiguous. */
   readonly doubtful: number;
 }
 
@@ -153,7 +146,6 @@ export interface RecordOffsets {
   readonly isDoubtful: boolean;
 }
 
-/** For the item that the scanner has just read. */
 export function recordOffsets({ bytes, top, holder, holders }: JsonScanner): RecordOffsets {
   const hasTextId = top.eventId !== 0 && bytes[top.eventId] === QUOTE;
   const hasHolder = !hasTextId && holders === 1;

@@ -19,7 +19,6 @@ export type FilterField = (typeof FILTER_FIELDS)[number];
 
 export type KnownField = 'createdOn' | FilterField;
 
-/** In the order of tables. */
 export const KNOWN_FIELDS: readonly KnownField[] = [
   ...new Set<KnownField>(['createdOn', 'publishStatus', 'eventType', 'eventId', ...FILTER_FIELDS]),
 ];
@@ -51,10 +50,7 @@ export function knownValues(item: ParsedItem): Partial<Record<KnownField, unknow
   return values;
 }
 
-/**
- * Moves known fields to the top. The event's member keeps only those that the top already has with another
- * value.
- */
+/** The event's member keeps only known fields that the top has with another value. */
 export function withKnownFieldsAtTop(item: ParsedItem): ParsedItem {
   const member = eventMember(item);
   if (member === undefined) return item;

@@ -16,7 +16,6 @@ const LISTED: Readonly<Record<ListKind, string>> = {
   subscriptions: 'subscription',
 };
 
-/** The kind of value that each derivation needs. */
 const SOURCES: Readonly<Record<Derivation, string>> = {
   size: 'a size',
   length: 'a text or a list',
@@ -42,7 +41,6 @@ export function noSuchField(field: FieldPath, items: Items, list: ListKind = 'ev
   return `${missing}; did you mean ${near}${walk?.derivation ? `:${walk.derivation}` : ''}?`;
 }
 
-/** For `createdOn:minute` and the like. */
 function derivationsInstead(text: string, fields: readonly string[]): string | undefined {
   const colon = text.lastIndexOf(':');
   const [base, word] = [text.slice(0, colon), text.slice(colon + 1)];
@@ -97,9 +95,7 @@ const SAMPLE_ELEMENTS = 20;
 /** Maximum depth searched. */
 const SAMPLE_DEPTH = 8;
 
-/**
- * Distinct paths of the items' fields, with `[]` for list elements, including those in texts that are JSON.
- */
+/** Distinct paths of the items' fields, also in texts that are JSON, with `[]` for list elements. */
 export function fieldsOf(items: Items): string[] {
   const found = new Set<string>();
   for (const value of items.first(SAMPLE_ITEMS).values())

@@ -11,12 +11,9 @@ const EVENT = 3;
 
 const QUOTE = 0x22;
 
-/** Reads the fields that every question needs. */
 export class RecordFields {
-  /** By field; `MISSING` if the item lacks it. */
   readonly starts = new Int32Array(EVENT);
   readonly ends = new Int32Array(EVENT);
-  /** 0 if the item is the event itself. */
   eventAt = 0;
   #bytes: Buffer = Buffer.alloc(0);
   readonly #cursor = createKnownCursor(FIELDS.map(memberPath));

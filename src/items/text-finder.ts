@@ -20,7 +20,6 @@ export function textFinder(wanted: string): (bytes: Buffer, start: number, end: 
   };
 }
 
-/** Includes member names. */
 function someToken(bytes: Buffer, start: number, end: number, holds: (text: string) => boolean): boolean {
   let at = start;
   while (at < end) {

@@ -13,7 +13,6 @@ export class TimeColumn {
   /** Nanoseconds, plus a sixteenth for each digit of the fraction as written. */
   #fractions: Float64Array = new Float64Array(1024);
 
-  /** Returns the new row. The text may be invalid. */
   push(text: string): number {
     const instant = parseInstant(text);
     if (!instant) return this.#pushUnknown();
@@ -60,7 +59,6 @@ export class TimeColumn {
     return Math.trunc(this.#fractions[a] as number) - Math.trunc(this.#fractions[b] as number);
   }
 
-  /** The row's time must be known. */
   at<Row extends number | undefined>(row: Row): Row extends number ? Instant : Instant | undefined;
   at(row: number | undefined): Instant | undefined {
     if (row === undefined) return undefined;

@@ -60,7 +60,6 @@ function membership({ alternatives = [] }: Condition): Comparison {
   };
 }
 
-/** True if the value equals only the identical text. */
 function equalsOneText(condition: Condition): boolean {
   const { value, quoted, instant } = condition;
   if (instant !== undefined || derivedValue(condition) !== undefined) return false;
@@ -116,9 +115,7 @@ function orderOfOthers({ value, quoted, instant, wall }: Condition): OrderOf {
   return (text, isText) => compare(text) ?? byKind(text, isText);
 }
 
-/**
- * Undefined if the text is not a time. Without an offset it is local time if `wall` is given, otherwise UTC.
- */
+/** Undefined if the text is not a time. Without an offset it is local time with `wall`, otherwise UTC. */
 function orderOfTime(text: string, instant: Instant, wall: Moment | undefined): number | undefined {
   const read = wall && readDateTime(text);
   if (read && read.zone === undefined) return compareInstants(wallMoment(read), wall);

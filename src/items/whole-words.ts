@@ -51,7 +51,6 @@ function spanOf(match: RegExpMatchArray): Span {
   return { start, end: start + match[0].length };
 }
 
-/** True if the match is outside the longer word or covers it. */
 function isApart(match: Span, longer: Span): boolean {
   const isOutside = match.end <= longer.start || match.start >= longer.end;
   return isOutside || (match.start <= longer.start && match.end >= longer.end);
@@ -83,7 +82,6 @@ export function findField(
   return undefined;
 }
 
-/** Member names of open objects and positions in open lists. */
 type Steps = (string | number)[];
 
 function follow(steps: Steps, byte: number): void {
@@ -94,7 +92,6 @@ function follow(steps: Steps, byte: number): void {
   else if (byte === COMMA && typeof last === 'number') steps[steps.length - 1] = last + 1;
 }
 
-/** Uses the short name of a known field. */
 function fieldName(steps: readonly string[], bytes: Buffer, start: number, end: number): string {
   const [member, name = ''] = steps;
   if (steps.length !== 2 || !isKnownName(name)) return pathText({ steps });

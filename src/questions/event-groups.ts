@@ -21,9 +21,7 @@ export interface EventGroup {
   delivered: number;
   first: Instant | undefined;
   last: Instant | undefined;
-  /** The `eventId` of one of its events. */
   readonly example: string | undefined;
-  /** Undefined unless percentiles were requested. */
   readonly numbers: NumberSample | undefined;
 }
 
@@ -42,7 +40,6 @@ const KNOWN = ['eventId', 'createdOn', 'publishStatus'] as const;
 interface Facts {
   readonly outcome: string | undefined;
   readonly createdOn: Instant | undefined;
-  /** As JSON writes them; empty without a number field. */
   readonly numbers: readonly string[];
 }
 
@@ -54,7 +51,6 @@ interface Facts {
 export class EventGroups implements Fold<readonly EventGroup[]> {
   readonly fields: readonly FieldPath[];
   readonly numberField: FieldPath | undefined;
-  /** Undefined without a number field. */
   readonly numbers: NumberSample | undefined;
   withoutNumber = 0;
   readonly #groups = new Map<string, EventGroup>();
@@ -66,7 +62,6 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
   #hasNumberField = false;
   #sample: Items | undefined;
 
-  /** `zone` is for hours and weekdays. */
   constructor(fields: readonly FieldPath[], zone: TimeZone, numberField?: FieldPath) {
     this.fields = fields;
     this.numberField = numberField;
@@ -77,7 +72,6 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
     this.#values = new GroupedValues(this.#reader, fields.length);
   }
 
-  /** Throws `ServiceError` if there are too many groups. */
   see({ items, haveFailed }: PageOfOutcomes): void {
     const { count } = items;
     if (count > 0) this.#sample ??= items;
@@ -108,7 +102,6 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
     return [...ofFields, `--percentiles: ${doubt}`];
   }
 
-  /** Largest first, then by values. */
   result(): readonly EventGroup[] {
     const text = ({ values }: EventGroup) => values.join('\n');
     return [...this.#groups.values()].sort((a, b) => b.count - a.count || (text(a) < text(b) ? -1 : 1));
@@ -141,7 +134,6 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
     });
   }
 
-  /** Also adds the numbers to those of all events. */
   #numbersOf(): string[] {
     const numbers: string[] = [];
     this.#reader.each(this.fields.length + KNOWN.length, (bytes, start, end) => {

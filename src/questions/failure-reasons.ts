@@ -6,10 +6,7 @@ import { createCursor } from '../items/known-cursor.ts';
 
 const LONGEST_ERROR_CHARACTERS = 200;
 
-/**
- * Reasons of failures, from the error field of the first event that has one. Each distinct text is stored
- * once.
- */
+/** The first event with an error determines the field. Stores each distinct text once. */
 export class FailureReasons {
   readonly #texts: string[] = [];
   readonly #codes = new Map<string, number>();
@@ -27,13 +24,11 @@ export class FailureReasons {
     this.#codeOfRow.set(row, code);
   }
 
-  /** The reason of the first row that has one. */
   firstOf(rows: readonly number[]): string | undefined {
     const row = rows.find((each) => this.#codeOfRow.has(each));
     return row === undefined ? undefined : this.#texts[this.#codeOfRow.get(row) as number];
   }
 
-  /** Undefined if the item has none. */
   textOf(items: Items, item: number): string | undefined {
     const text = this.#read(items, item);
     return text === '-' || text === '' ? undefined : text;

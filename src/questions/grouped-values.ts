@@ -14,7 +14,6 @@ export class GroupedValues {
     this.#texts.push(start === MISSING ? 'null' : writtenAlike(bytes.toString('utf8', start, end)));
   };
 
-  /** Reads `fields` fields of the reader, from the index `first` on. */
   constructor(reader: FieldReader, fields: number, first = 0) {
     this.#reader = reader;
     this.#first = first;
@@ -46,7 +45,6 @@ export class GroupedValues {
   }
 }
 
-/** The Cartesian product. */
 function combinationsOf(lists: readonly string[][]): string[][] {
   return lists.reduce<string[][]>(
     (chosen, texts) => chosen.flatMap((some) => texts.map((text) => [...some, text])),
@@ -56,10 +54,7 @@ function combinationsOf(lists: readonly string[][]): string[][] {
 
 const QUOTED_GUID_CHARACTERS = 38;
 
-/**
- * Normalizes escapes and the case of GUIDs: one event may write `\u00e9` or `\/`, another the character
- * itself.
- */
+/** One event may write `\u00e9` or `\/`, another the character itself. */
 function writtenAlike(json: string): string {
   if (json.length === QUOTED_GUID_CHARACTERS && isGuid(json.slice(1, -1))) return json.toLowerCase();
   if (!json.includes('\\')) return json;

@@ -27,7 +27,6 @@ interface Group {
   readonly names: Set<string>;
 }
 
-/** Empty for all events together. */
 export type Grouping = readonly FieldPath[];
 
 interface Groups {
@@ -35,18 +34,14 @@ interface Groups {
   readonly values: GroupedValues;
   readonly found: boolean[];
   readonly byKey: Map<string, Group>;
-  /** True if the names in its events add to its values. */
   readonly isNamed: boolean;
 }
 
-/** Deliveries by the values of some fields, in order of creation. */
 export class HealthFold implements Fold<UnnamedHealth[]> {
   readonly times = new TimeColumn();
-  /** Events of unknown outcome. */
   untold = 0;
   readonly #reader;
   readonly #groupings: readonly Groups[];
-  /** Over all groupings. */
   readonly #fields: number;
   readonly #failures: boolean[] = [];
   readonly #reasons = new FailureReasons();
@@ -54,7 +49,6 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
   #isSplit = false;
   #sample: Items | undefined;
 
-  /** `zone` is for hours and weekdays. */
   constructor(groupings: readonly Grouping[], zone: TimeZone, nameField?: FieldPath) {
     const fields = groupings.flat();
     this.#fields = fields.length;
@@ -69,7 +63,6 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     this.#whoOf = nameField && createWhoReader(nameField);
   }
 
-  /** Events of known outcome. */
   get events(): number {
     return this.#failures.length;
   }
@@ -78,7 +71,6 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     return this.#failures[row] === true;
   }
 
-  /** Throws `ServiceError` if there are too many groups. */
   see({ items, haveFailed }: PageOfOutcomes): void {
     if (items.count > 0) this.#sample ??= items;
     if (haveFailed !== undefined) this.#isSplit = true;
@@ -123,7 +115,6 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     return [...groups.byKey].map(([key, group]) => this.#healthOf(key, group, groups.by.length));
   }
 
-  /** Times by key, for the first grouping, without unknown times. */
   instants(): Map<string, Instant[]> {
     const ofGroup = ({ rows }: Group) =>
       rows.flatMap((row) => (this.times.isKnown(row) ? [this.times.at(row)] : []));
@@ -131,7 +122,6 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     return new Map([...groups].map(([key, group]) => [key, ofGroup(group)]));
   }
 
-  /** `first` is the index of the grouping's fields in the reader. */
   #groupsOfEvent(groups: Groups, first: number): Group[] {
     for (const field of groups.by.keys()) groups.found[field] ||= this.#reader.has(first + field);
     const ofEvent = groups.values.ofEvent(MOST_VALUES);
@@ -182,7 +172,6 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     return { failures: oldestFirst.slice(run.start).filter(hasFailed), isAtEdge: run.isAtEdge };
   }
 
-  /** The first known time among these rows. */
   #firstTime(rows: readonly number[]): Instant | undefined {
     return this.times.at(rows.find((row) => this.times.isKnown(row)));
   }

@@ -9,7 +9,6 @@ import { compareInstants, type Instant } from '../time/instant.ts';
  */
 const STATES = ['failing', 'recovered', 'silent', 'off', 'gone', 'ok'] as const;
 
-/** Deliveries of a subscription, or of events with the same values. */
 export interface Health {
   /** By field: null if missing; a string for numbers that JavaScript cannot represent. */
   readonly values: readonly unknown[];
@@ -20,7 +19,6 @@ export interface Health {
   readonly failingSince: Instant | undefined;
   /** True if that run may have begun before the window. */
   readonly edge: boolean;
-  /** In the window. */
   readonly firstFailed: Instant | undefined;
   readonly lastFailed: Instant | undefined;
   readonly lastError: string | undefined;
@@ -33,14 +31,11 @@ export interface Health {
   readonly recent: string;
   /** The first name in the name field, with the number of others. */
   readonly who: string | null;
-  /** True if its events have several names. */
   readonly isShared: boolean;
-  /** The callback address, without secrets. */
   readonly address: string | null;
 }
 
 export interface UnnamedHealth extends Omit<Health, 'address'> {
-  /** The JSON texts of its values. */
   readonly key: string;
 }
 
@@ -61,7 +56,6 @@ export const NO_EVENTS = {
   isShared: false,
 } as const satisfies Omit<Health, 'values' | 'address'>;
 
-/** The newest known time. */
 export function lastOf({
   lastFailed,
   lastSuccess,
@@ -70,16 +64,12 @@ export function lastOf({
   return compareInstants(lastFailed, lastSuccess) > 0 ? lastFailed : lastSuccess;
 }
 
-/** Undefined if the value is not a string. */
 export function subscriptionIdOf({ values }: Pick<Health, 'values'>): string | undefined {
   const [id] = values;
   return typeof id === 'string' ? id : undefined;
 }
 
-/**
- * Adds addresses and the states `off` and `gone`, and sorts by urgency. `areSubscriptions`: the values are
- * ids of subscriptions.
- */
+/** Adds addresses and the states `off` and `gone`, and sorts by urgency. */
 export function namedRows(
   rows: readonly UnnamedHealth[],
   areSubscriptions: boolean,

@@ -7,14 +7,12 @@ import type { PageOfOutcomes } from '../sources/event-source.ts';
 import type { Instant } from '../time/instant.ts';
 import type { Fold } from './fold.ts';
 
-/** Returns a filter that keeps the failed items of a page. */
 export function failuresOf(): (page: PageOfOutcomes) => Items {
   const keepFailed = itemFilter([parseCondition('publishStatus = FAILED', '--status', 0)], []);
   return ({ items, haveFailed }) =>
     haveFailed === undefined ? keepFailed(items) : items.first(haveFailed ? items.count : 0);
 }
 
-/** The newest failed events, newest first. */
 export class LatestFailures implements Fold<Items> {
   readonly #limit: number;
   readonly #createdOn = createdOnReader();

@@ -13,7 +13,6 @@ export class NumberPercentiles implements Fold<Percentiles | undefined> {
   readonly #sample = new NumberSample();
   readonly #reader;
 
-  /** `zone` is for hours and weekdays. */
   constructor(field: FieldPath, zone: TimeZone) {
     this.field = field;
     this.#reader = new FieldReader([field], zone);

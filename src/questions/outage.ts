@@ -68,10 +68,7 @@ export async function findOutage(
   return undefined;
 }
 
-/**
- * Reads outcomes up to a failure, and returns them oldest first. Stops once the start of an outage is known,
- * or that the failures are not an outage.
- */
+/** Oldest first. Stops once the start of an outage is known, or that there is none. */
 async function readBackFrom(
   last: Instant,
   source: EventSource,
@@ -101,7 +98,6 @@ function sorted(outcomes: readonly Outcome[]): Outcome[] {
   return outcomes.toSorted((a, b) => compareInstants(a.at, b.at));
 }
 
-/** `known` is oldest first. */
 function outageOf(known: readonly Outcome[]): Outage | undefined {
   const run = latestOutage(known.length, (index) => (known[index] as Outcome).hasFailed);
   if (!run) return undefined;

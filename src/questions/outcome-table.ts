@@ -16,7 +16,6 @@ const CREATED_ON = 1;
 const TYPE = 2;
 
 interface OutcomesOfType {
-  /** As first written; null for events without a type. */
   readonly value: string | null;
   total: number;
   failed: number;
@@ -26,16 +25,13 @@ interface OutcomesOfType {
 export class OutcomeTable {
   rows = 0;
   failed = 0;
-  /** Events of unknown outcome, which have no row. */
   untold = 0;
   readonly times = new TimeColumn();
-  /** 1 for a failed row. */
   failures = new Uint8Array(FIRST_ROWS);
   readonly #cursor = createCursor(READ_FIELDS.map(memberPath));
   /** By lower-case type, since the service ignores case. */
   readonly #types = new Map<string | null, OutcomesOfType>();
 
-  /** Throws `ServiceError` for too many events. */
   see({ items, haveFailed }: PageOfOutcomes): void {
     const { bytes, count } = items;
     const cursor = this.#cursor;

@@ -2,7 +2,6 @@ import { createWhoReader } from '../names/who.ts';
 import type { PageOfOutcomes } from '../sources/event-source.ts';
 import type { Fold } from './fold.ts';
 
-/** Ids of the subscriptions that receive events. */
 export class Receivers implements Fold<ReadonlySet<string>> {
   readonly #ids = new Set<string>();
   readonly #whoOf = createWhoReader(undefined);

@@ -13,7 +13,6 @@ import {
 } from '../statistics/rhythm.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 
-/** A gap that the events' rhythm does not explain. */
 export interface Silence {
   readonly since: Instant;
   /** Usual gap at the same hours of earlier weeks. */
@@ -91,7 +90,6 @@ async function silenceByCounts(
   return seconds === undefined ? undefined : { since: last, usualGapSeconds: seconds };
 }
 
-/** Takes one request for each query and span. */
 async function numbersIn(
   count: NonNullable<EventSource['count']>,
   chosen: EventFilters,
@@ -134,7 +132,6 @@ async function newestIn(
   return undefined;
 }
 
-/** Omits unknown times. */
 async function* timesIn(
   source: EventSource,
   chosen: EventFilters,

@@ -51,10 +51,7 @@ export interface Watching {
   readonly before: Instant;
 }
 
-/**
- * Unusual silences by row key. `table` has the events of the window. Throws `ServiceError` and
- * `UnreachableError`.
- */
+/** `table` has the events of the window. Throws `ServiceError` and `UnreachableError`. */
 export async function silencesOf(
   source: EventSource,
   table: HealthFold,

@@ -56,7 +56,6 @@ const PANEL_PIXELS = 138;
 const TITLE_PIXELS = 30;
 const AXIS_PIXELS = 26;
 
-/** `top` is in pixels. */
 interface PlacedPanel extends Panel {
   readonly top: number;
 }
@@ -159,9 +158,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/**
- * For text between tags or in quoted attributes. Control and bidirectional characters become visible escapes.
- */
+/** For text between tags or in quoted attributes. Makes control and bidirectional characters visible. */
 export function escaped(text: string): string {
   return visible(text).replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
 }

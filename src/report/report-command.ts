@@ -99,7 +99,6 @@ export async function run(call: Call<Flags>): Promise<void> {
   if (isOpened) await show(pathToFileURL(path.resolve(file)), call);
 }
 
-/** Throws `UsageError` if it is empty. */
 function titleText(text: string): string {
   const title = text.trim();
   if (title === '') throw new UsageError('--title: the text is empty');

@@ -24,26 +24,17 @@ import type { TimeZone } from '../time/time-zone.ts';
 export interface ReportData {
   readonly explained: Explained;
   readonly stats: Stats;
-  /** Set if events of several marketplaces are mixed and nobody chose one. */
   readonly mixedMarketplaces?: readonly string[] | undefined;
-  /** By the name field; undefined if no event has it. */
   readonly customers: Affected | undefined;
-  /** Undefined if the events have no subscription. */
   readonly subscriptions: Affected | undefined;
-  /** Newest first. */
   readonly failures: Items;
-  /** Undefined if no event has it. */
   readonly nameField: FieldPath | undefined;
-  /** All failures by the requested fields. */
   readonly groups: EventGroups | undefined;
 }
 
-/** Receivers, by one field. */
 export interface Affected {
   readonly field: FieldPath;
-  /** All receivers, with or without failures. */
   readonly all: number;
-  /** Receivers with failures: those that still fail first, then the worst. */
   readonly rows: readonly Health[];
 }
 
@@ -57,7 +48,6 @@ export interface ReportOptions extends SourceOptions {
 
 const SUBSCRIPTION = memberPath('subscriptionId');
 
-/** Reads the events of the window once. */
 export async function gatherReport(
   call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { by, limit, buckets, baseline, ...options }: ReportOptions,
@@ -140,7 +130,6 @@ class ReportQuestions {
   }
 }
 
-/** Undefined if no event has the field. */
 function affectedOf(
   all: readonly UnnamedHealth[],
   field: FieldPath,

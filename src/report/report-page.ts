@@ -40,12 +40,9 @@ import type { Affected, ReportData } from './report-data.ts';
 
 export interface ReportFacts {
   readonly filters: EventFilters;
-  /** The path of stored events; undefined for the service. */
   readonly from: string | undefined;
-  /** Replaces the default heading. */
   readonly title: string | undefined;
   readonly baseline: Baseline | undefined;
-  /** Set if one was named. */
   readonly profile: string | undefined;
   /** Milliseconds since the epoch. */
   readonly generatedAt: number;
@@ -77,7 +74,6 @@ export function reportPage(data: ReportData, facts: ReportFacts): string {
   return page.replaceAll(/\{\{(\w+)\}\}/g, (_, part: string) => parts[part] as string);
 }
 
-/** For the content security policy. */
 function hashOf(part: RegExp): string {
   const [, text = ''] = part.exec(template) ?? [];
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -156,7 +152,6 @@ ${explanationFacts(explained).map((fact) => html`<p>${fact}</p>`)}
 </section>`;
 }
 
-/** Each row becomes a card on a narrow page. */
 function causesTable(rows: readonly CauseRow[]): Html {
   const cut = (text: string) => shortened(text, LONGEST_CONDITION_CHARACTERS);
   return html`<table class="figures cards causes">
@@ -218,7 +213,6 @@ function stateText(
   return lastFailed ? `last failure ${boundText(lastFailed, zone)}` : '-';
 }
 
-/** Folds the rows after the first `shown`. */
 function section(title: string, { heads, rows }: Table, shown = SHOWN_ROWS): Html {
   const folded = { heads, rows: rows.slice(shown, MOST_ROWS) };
   const more = rows.length - shown;
@@ -255,10 +249,7 @@ interface Naming {
   readonly nameField?: FieldPath | undefined;
 }
 
-/**
- * A table of failures, each with its JSON below. Known subscriptions are shown by address; the JSON has their
- * ids.
- */
+/** Known subscriptions are shown by address; the JSON has their ids. */
 export function failuresTable(
   failures: Items,
   zone: TimeZone,

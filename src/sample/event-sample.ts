@@ -28,14 +28,11 @@ interface Reservoir {
  * one of the delivered events (reservoir sampling).
  */
 export class EventSample {
-  /** Events of unknown outcome, which are left out. */
   unknownOutcomes = 0;
   /** `SUCCESS` is this much longer than `FAILED` in an item; 0 for items without their outcome. */
   moreOfDelivered = 0;
-  /** True while the sample holds all events, in order. */
   isWhole = true;
   readonly #kept: SampledEvent[] = [];
-  /** Memory of each kept event. */
   readonly #rooms: Buffer[] = [];
   readonly #failed: Reservoir = { seen: 0, places: [] };
   readonly #delivered: Reservoir = { seen: 0, places: [] };
@@ -54,12 +51,10 @@ export class EventSample {
     return this.#failed.seen;
   }
 
-  /** Number of distinct subscriptions that the events name. */
   get subscriptions(): number {
     return new Set(this.#subscriptions.values()).size;
   }
 
-  /** Events of unknown time, which are counted. */
   get unknownTimes(): number {
     return this.#times.unknown;
   }
@@ -74,7 +69,6 @@ export class EventSample {
     return this.isWhole && this.events + count <= this.#most && hasBytes;
   }
 
-  /** The sampled share of the failed and of the delivered events. */
   get shares(): { readonly failed: number; readonly delivered: number } {
     const shareOf = ({ seen, places }: Reservoir) => (seen === 0 ? 1 : places.length / seen);
     return { failed: shareOf(this.#failed), delivered: shareOf(this.#delivered) };
@@ -86,13 +80,11 @@ export class EventSample {
     return places.map((place) => this.#kept[place] as SampledEvent);
   }
 
-  /** Frees the sample's memory; the counts remain. */
   releaseEvents(): void {
     this.#kept.length = 0;
     this.#rooms.length = 0;
   }
 
-  /** `haveFailed` is for items that lack their outcome. */
   add(items: Items, haveFailed: boolean | undefined): void {
     const { bytes, count } = items;
     const fields = this.#fields;
@@ -159,7 +151,6 @@ export class EventSample {
     if (drawn < own.places.length) this.#keep(own, this.#giveUp(own, drawn), bytes, start, end, hasFailed);
   }
 
-  /** Returns the index that it frees. */
   #giveUp({ places }: Reservoir, index: number): number {
     const place = places[index] as number;
     places[index] = places.at(-1) as number;
@@ -168,7 +159,6 @@ export class EventSample {
     return place;
   }
 
-  /** Makes the sample partial, or halves its capacity. */
   #halve(): void {
     if (!this.isWhole) this.#most /= 2;
     this.isWhole = false;

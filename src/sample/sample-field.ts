@@ -43,42 +43,34 @@ const IGNORING_CASE = new Set(['eventType', 'subscriptionId']);
  * cell lack the field or have null. Only fields in lists have several cells in a row.
  */
 export class SampleField {
-  /** Member names, and `EACH` for elements of a list or values of a map. */
   readonly steps: readonly PathStep[];
   readonly derivation: Derivation | undefined;
   readonly isInList: boolean;
   readonly members = new Map<string, SampleField>();
-  /** The elements of a list, or the values of a map. */
   element: SampleField | undefined;
   length: SampleField | undefined;
   /** True for an object whose names hardly repeat: ids, each with the same kind of value. */
   isMap = false;
-  /** True if it has too many members or elements to compare all. */
   isOverfull = false;
-  /** True if some values are too long to compare. */
   hasLongValue = false;
   /** True if only frequent values are compared, since nearly every event has a different one. */
   isUncompared = false;
   /** True if nearly all numbers are distinct, so only limits can explain failures. */
   hasOnlyLimits = false;
   mostBytes = 0;
-  /** JSON texts by code. */
   texts: string[] = [NULL_TEXT, NULL_TEXT];
   /** All values and cells of an uncompared field whose values are sentences. */
   prose: { readonly texts: readonly string[]; readonly codes: Int32Array } | undefined;
   rows = new Int32Array(FIRST_CELLS);
   codes = new Int32Array(FIRST_CELLS);
   cells = 0;
-  /** Rows that have the field, even as null. */
   present = 0;
   /** Values in the last row, including duplicates. */
   filled = 0;
   #lastRow = -1;
-  /** By the bytes in the events. */
   #codes = new ValueCodes();
   /** By code: the last row with that value, in a list. */
   #lastRowOf: number[] = [];
-  /** Rows and lengths of texts too long to compare. */
   #longRows: number[] = [];
   #longLengths: number[] = [];
 
@@ -109,12 +101,10 @@ export class SampleField {
     this.setCode(row, this.#codes.get(bytes, start, end) ?? this.#addValue(bytes, start, end));
   }
 
-  /** For a value that is not in the event's bytes. */
   setJson(row: number, json: string): void {
     this.setCode(row, this.codeFor(json));
   }
 
-  /** Null counts as present, without a value. */
   setNull(row: number): void {
     if (!this.isInList) this.#notePresence(row);
   }
@@ -164,10 +154,7 @@ export class SampleField {
     return [...this.members.values(), this.element, this.length].filter((field) => field !== undefined);
   }
 
-  /**
-   * Call after the last event. Decides which values to compare and joins values that filters cannot
-   * distinguish. Returns the derived fields.
-   */
+  /** Call after the last event. Returns the derived fields. */
   finish(): SampleField[] {
     this.rows = this.rows.slice(0, this.cells);
     this.codes = this.codes.slice(0, this.cells);
@@ -266,7 +253,6 @@ export class SampleField {
   }
 }
 
-/** True for inner fields and for derived ones. */
 export function isInside(inner: SampleField, outer: SampleField): boolean {
   if (outer.derivation) return false;
   const { steps } = outer;
@@ -274,7 +260,6 @@ export function isInside(inner: SampleField, outer: SampleField): boolean {
   return isDeeper && steps.every((step, index) => step === inner.steps[index]);
 }
 
-/** Equal for values that filters treat as equal. */
 function filteredText(json: string, ignoresCase: boolean): string {
   if (ignoresCase) return json.toLowerCase();
   const text = bareText(json);
@@ -314,7 +299,6 @@ function countDerived(texts: readonly string[], derivation: Derivation): number 
   return derived.size;
 }
 
-/** Undefined if nothing derives from the value. */
 function derivedText(json: string, derivation: Derivation): string | undefined {
   if (!json.startsWith('"')) return undefined;
   const bytes = Buffer.from(json);

@@ -29,37 +29,30 @@ const ARRAY = 0x5b;
 const NULL = 0x6e;
 const NO_BYTES = Buffer.alloc(0);
 
-/** An item without white space between tokens. */
 export interface SampledEvent {
   readonly text: Buffer;
   readonly hasFailed: boolean;
-  /** Offset of the event inside the item; 0 if the item is the event itself. */
   readonly eventAt: number;
   /** Offsets of the JSON value of `createdOn`, equal if it is missing. */
   readonly createdOnStart: number;
   readonly createdOnEnd: number;
 }
 
-/** A member's name as written, with its colon. */
 interface Name {
   readonly token: Buffer;
   readonly place: number;
-  /** Undefined if the member is not compared. */
   field: SampleField | undefined;
 }
 
-/** Member names, in the order events write them. */
 class Names {
   readonly inOrder: Name[] = [];
   readonly byToken = new Map<string, Name>();
   readonly leftOut = new Set<string>();
-  /** For deciding if the names are ids. */
   objects = 0;
   names = 0;
   newNames = 0;
 }
 
-/** Reads the fields of all events of a sample, in order. */
 export function readFields(events: readonly SampledEvent[]): SampleField[] {
   const maps = new Set<string>();
   for (;;) {
@@ -72,13 +65,11 @@ export function readFields(events: readonly SampledEvent[]): SampleField[] {
 class SampleReader {
   readonly fields: SampleField[] = [];
   readonly #events: readonly SampledEvent[];
-  /** Paths of objects with ids as names. */
   readonly #maps: Set<string>;
   readonly #root = new SampleField([]);
   readonly #namesOf = new Map<SampleField, Names>();
   /** Names in an object that is the event itself: its known fields count as the item's. */
   readonly #namesInEventOf = new Map<SampleField, Names>();
-  /** The current item, or JSON inside a text of it. */
   #bytes: Buffer = NO_BYTES;
   #isInText = false;
   #row = 0;
@@ -103,7 +94,6 @@ class SampleReader {
     return true;
   }
 
-  /** The object must not be empty. Returns the offset after it. */
   #readMembers(at: number, parent: SampleField): number {
     const bytes = this.#bytes;
     const isEvent = at === this.#eventAt && parent !== this.#root && !this.#isInText;
@@ -141,7 +131,6 @@ class SampleReader {
     return added;
   }
 
-  /** Undefined if the member is not compared. */
   #memberOf(owner: SampleField, name: string): SampleField | undefined {
     // Every event has its own outcome and time (service description, part 4).
     if (owner === this.#root && (name === 'publishStatus' || name === 'createdOn')) return undefined;
@@ -177,7 +166,6 @@ class SampleReader {
     return this.#readValue(at, member);
   }
 
-  /** Returns the offset after the value. */
   #readValue(at: number, field: SampleField): number {
     const end = this.#recordValue(at, field);
     field.mostBytes = Math.max(field.mostBytes, end - at);

@@ -19,15 +19,12 @@ const LARGER_BY = 1.5;
 /** A row is an event. */
 export interface SampleTable {
   readonly rows: number;
-  /** 1 for a failed row. */
   readonly failures: Uint8Array;
   readonly times: TimeColumn;
   readonly fields: readonly SampleField[];
   readonly isWhole: boolean;
-  /** Bytes by row. */
   readonly sizes: Int32Array;
   readonly moreOfDelivered: number;
-  /** The share of all failed and of all delivered events that are rows. */
   readonly shares: { readonly failed: number; readonly delivered: number };
 }
 
@@ -53,17 +50,14 @@ export function tableOfSample(sample: EventSample, zone: TimeZone): SampleTable 
   };
 }
 
-/** Finds a member of the items, or of the event in them. */
 export function fieldAtTop({ fields }: SampleTable, name: string): SampleField | undefined {
   return fields.find(({ steps, derivation }) => steps.length === 1 && steps[0] === name && !derivation);
 }
 
-/** The failure rate among all events, estimated from rows. */
 export function rateIn({ shares }: SampleTable, count: Count): number {
   return rateOf(count, shares.failed / shares.delivered);
 }
 
-/** The counts among all events, estimated from rows. */
 export function estimateOf({ shares }: SampleTable, { events, failed }: Count): Count {
   const allFailed = Math.round(failed / shares.failed);
   return { failed: allFailed, events: allFailed + Math.round((events - failed) / shares.delivered) };

@@ -9,13 +9,10 @@ const NO_ENTRY = 0;
 export class ValueCodes {
   size = 0;
   #bytes = Buffer.alloc(0);
-  // By entry.
   readonly #starts: number[] = [];
   readonly #hashes: number[] = [];
   readonly #codes: number[] = [];
-  /**
-   * Open addressing: entry numbers from 1, at the slot of the hash or after it; the length is a power of two.
-   */
+  /** Open addressing: entry numbers from 1, at the slot of their hash or after it. */
   #slots = new Int32Array(FIRST_SLOTS);
 
   get(bytes: Uint8Array, start: number, end: number): number | undefined {
@@ -29,7 +26,6 @@ export class ValueCodes {
     return undefined;
   }
 
-  /** The value must be new. */
   add(bytes: Uint8Array, start: number, end: number, code: number): void {
     const hash = murmur(bytes, start, end, 0);
     const at = this.#starts[this.size] ?? 0;

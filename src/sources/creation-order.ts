@@ -28,7 +28,6 @@ export async function* readInDirection(
   yield* inDirection(read(Number.POSITIVE_INFINITY), direction, limit, first.total);
 }
 
-/** Holds all events in memory. */
 export async function* inDirection(
   pages: AsyncIterable<FoundPage>,
   direction: Direction,

@@ -40,11 +40,8 @@ export interface PageOfOutcomes {
   readonly share?: number | undefined;
 }
 
-/** The service or stored events. */
 export interface EventSource {
-  /** The service's host, or the path of stored events. */
   readonly name: string;
-  /** With types as the service spells them. */
   readonly filters: EventFilters;
   /** Undefined if the window is the span of the stored events. */
   readonly window: StatsWindow | undefined;
@@ -55,39 +52,29 @@ export interface EventSource {
   read(filters: EventFilters, within?: Bounds, direction?: Direction): AsyncIterable<FoundPage>;
   /** If items lack their outcome, it comes from the service's filter. */
   readOutcomes(filters: EventFilters, within?: Bounds, direction?: Direction): AsyncIterable<PageOfOutcomes>;
-  /**
-   * Reads the same events a second time, without counting marketplaces again. Absent for a service and for
-   * standard input.
-   */
+  /** Does not count marketplaces again. Absent for a service and for standard input. */
   readonly readOutcomesAgain?:
     | ((filters: EventFilters, within?: Bounds) => AsyncIterable<PageOfOutcomes>)
     | undefined;
   /** Warns of unknown times and outcomes. `among` counts items of unknown outcome that were read. */
   warnOfUnknown(among: number, times: Pick<TimeColumn, 'unknown'>): number;
-  /** Absent if only reading can count. */
   readonly count?: CountQueries;
-  /** Absent for stored events. */
   readonly typesOnOffer?: readonly string[];
-  /** Requests the service's subscriptions; absent for stored events. */
   readonly askNames?: () => SubscriptionNames;
   /** Undefined unless events of several marketplaces are mixed and nobody chose one. */
   readonly mixedMarketplaces: () => readonly string[] | undefined;
   noteMixed(): void;
   /** Stored events may be fewer than the service's. */
   readonly isStored: boolean;
-  /** True for standard input. */
   readonly isReadOnce: boolean;
   /** Call if nothing was found: warns of unlisted types and suggests a longer time. */
   doubt(): Promise<void>;
 }
 
 export interface SourceOptions {
-  /** The path of stored events, instead of the service. */
   readonly from: string | undefined;
   readonly filters: EventFilters;
-  /** Requests at once. */
   readonly concurrency: number;
-  /** Absent for a page. */
   readonly format?: { readonly format: string };
 }
 
@@ -110,7 +97,6 @@ export async function withEventSource<Result>(
   const mixedMarketplaces = () => (filters.marketplaceChoice ? undefined : mix.ids);
   const noteMixed = () => {
     const ids = mixedMarketplaces();
-    // Programs find the marketplaces in the events.
     const isForPeople = format?.format === 'table' || format?.format === 'markdown';
     if (ids && isForPeople) reporter.notice(mixText(ids));
   };
@@ -119,7 +105,6 @@ export async function withEventSource<Result>(
   if (from !== undefined) {
     const window = storedWindow(byIds, now);
     const doubts = new Set<string>();
-    // Some commands read the events twice.
     const onDoubt = (doubt: string) => {
       if (!doubts.has(doubt)) reporter.warning(doubt);
       doubts.add(doubt);
@@ -146,7 +131,6 @@ export async function withEventSource<Result>(
       doubt: async () => {},
     });
   }
-  // Reject an impossible window before any request.
   statsWindow(byIds, now);
   return await withService(call, async (service, settings) => {
     const { page, serviceTime } = await askEventTypes(service, context.clock);

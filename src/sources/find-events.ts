@@ -24,9 +24,7 @@ export interface FindOptions {
   readonly limit?: number | undefined;
   /** Also the end that `limit` counts from. Defaults to the service's own direction. */
   readonly direction?: Direction | undefined;
-  /** Pages requested at once. */
   readonly concurrency: number;
-  /** Replaces the filters' bounds. */
   readonly within?: Pick<Query, 'after' | 'before'> | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -36,14 +34,10 @@ export interface FindOptions {
 }
 
 export interface EventSearch {
-  /** With the filters' times resolved. */
   readonly queries: readonly Query[];
   /** The service's time of its first answer, in milliseconds; undefined if it sends none. */
   readonly askedAt: Promise<number | undefined>;
-  /**
-   * In the service's order of creation. Throws `IncompleteError` if the events disagree with the service's
-   * count.
-   */
+  /** Throws `IncompleteError` if the events disagree with the service's count. */
   readonly pages: AsyncGenerator<FoundPage>;
   /** Events examined by filters that run here; undefined without such filters. */
   readonly lookedAt: () => number | undefined;
@@ -72,7 +66,6 @@ export async function openSearch(
       lookedAt += items.count;
       return keep(items);
     });
-  // Filters that run here may drop any number of the service's events.
   const most = keep ? Number.POSITIVE_INFINITY : limit;
   const { queries, client } = options.within
     ? { queries: filters.queriesWithin(options.within), client: sender }
@@ -150,7 +143,6 @@ type Watching = Pick<
   'stdout' | 'stderr' | 'environment' | 'machine' | 'clock' | 'signal' | 'memory'
 >;
 
-/** Shows progress on a terminal, and warnings. */
 export async function openWithProgress(
   service: Service,
   filters: EventFilters,

@@ -8,7 +8,6 @@ import { recordOffsets } from '../items/known-cursor.ts';
 import { recordKey } from '../paging/page.ts';
 
 interface FoundRecords {
-  /** By `recordKey`; NaN if an item has none. */
   readonly keys: Float64Array;
   /** True if several members of an item could be the event, which leaves its known fields unknown. */
   readonly hasDoubtful: boolean;
@@ -71,21 +70,16 @@ export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string):
   parser.checkEnd(rest);
 }
 
-/**
- * True for the start of objects or arrays of them. In JSON no word character follows a brace, unlike in
- * {GUID}.
- */
+/** In JSON no word character follows a brace, unlike in {GUID}. */
 export function isObjectText(start: string): boolean {
   return /^\s*(?:\[\s*)*\{(?!\s*\w)/.test(start);
 }
 
-/** Characters allowed next, outside objects. */
 const NEXT = { start: '[{', object: '{', array: '{]', value: ',]', comma: '{', end: '[' } as const;
 const WITHIN_ARRAY: ReadonlySet<keyof typeof NEXT> = new Set(['array', 'value', 'comma']);
 const STATE_AFTER = { '[': 'array', ',': 'comma', ']': 'end' } as const;
 
 interface FoundObjects {
-  /** Two offsets for each. */
   readonly spans: number[];
   readonly keys: number[];
   readonly fieldOffsets: number[];
@@ -104,7 +98,6 @@ function noteObject(scanner: JsonScanner, objects: FoundObjects, start: number, 
 class ItemTextParser {
   readonly #name: string;
   #state: keyof typeof NEXT = 'start';
-  /** Lines before the current bytes. */
   #lines = 0;
 
   constructor(name: string) {
@@ -138,7 +131,6 @@ class ItemTextParser {
     if (WITHIN_ARRAY.has(this.#state)) throw this.faultAt('the array is not closed');
   }
 
-  /** The line is that of offset `at`. */
   faultAt(why: string, bytes: Buffer = Buffer.alloc(0), at = 0, cause?: unknown): ServiceError {
     const line = this.#lines + bytes.subarray(0, at).toString('latin1').split('\n').length;
     return new ServiceError(`${this.#name}, line ${line}: ${why}`, {
@@ -185,7 +177,6 @@ class ItemTextParser {
     return this.#state !== 'start' && this.#state !== 'object';
   }
 
-  /** Undefined if the object is incomplete. */
   #objectEnd(scanner: JsonScanner, at: number): number | undefined {
     try {
       return scanner.item(at);

@@ -5,10 +5,7 @@ import { mediaType } from '../http/service.ts';
 import { searchUrl } from '../paging/event-query.ts';
 import { quotedWord } from '../shell-words.ts';
 
-/**
- * Prints the first request of each query, for pages of `size` items. Needs no sign-in, since it sends
- * nothing.
- */
+/** Needs no sign-in, since it sends nothing. Pages have `size` items. */
 export async function previewRequests(
   { flags, settings, context, reporter }: Call,
   typed: EventFilters,
@@ -28,7 +25,6 @@ export async function previewRequests(
   }
 }
 
-/** The token is fetched when the command runs. */
 function curlCommand(url: URL, vendor: string, profile: string | undefined): string {
   const token = `$(hooktrail token${profile ? ` --profile ${profile}` : ''})`;
   return [

@@ -68,7 +68,6 @@ function holdsText(bytes: Buffer, text: string): boolean {
   return false;
 }
 
-/** As other programs may have written it. */
 function otherCasesOf(status: string): readonly string[] {
   const lower = status.toLowerCase();
   return [lower, status.slice(0, 1) + lower.slice(1)];
@@ -122,10 +121,7 @@ export function doubtTypes(types: readonly string[], place: string): Doubter {
 /** Maximum records remembered, which takes 16 MiB. */
 const MOST_RECORDS = 1_000_000;
 
-/**
- * Reports records that repeat an `eventId` and subscription, and items in which several members could be the
- * event. Skips exports, which hold each record once.
- */
+/** Skips exports, which hold each record once. */
 export function doubtRecords(): Doubter {
   const seen = new HashSet();
   let repeated = 0;

@@ -21,9 +21,7 @@ import { openPlace, type PlaceOptions } from './stored-place.ts';
 export interface StoredOptions extends Pick<PlaceOptions, 'onDoubt'> {
   readonly limit?: number | undefined;
   readonly context: PlaceOptions['context'];
-  /** Replaces the filters' bounds. */
   readonly within?: Pick<Query, 'after' | 'before'> | undefined;
-  /** True to doubt an export with a single status. */
   readonly comparesOutcomes?: boolean;
   /** True if a script relies on the result: a status filter on events without outcomes is then an error. */
   readonly mustTell?: boolean | undefined;
@@ -43,7 +41,6 @@ export async function* storedEvents(
   const { limit = Number.POSITIVE_INFINITY, context, onDoubt, within, comparesOutcomes = false } = options;
   const queries = queriesOf(filters, context.clock.now(), within);
   const [{ after }] = queries;
-  // Keep the filter, since it collects the doubts.
   const keep = filters.createKeep();
   const choose = keep ?? ((items: Items) => items);
   const match = createMatcher(queries, filters.eventTypes);
@@ -77,7 +74,6 @@ export async function* storedEvents(
 }
 
 interface Doubters {
-  /** Sees all events; includes `ofOutcomes` and `ofTypes`. */
   readonly ofRead: readonly Doubter[];
   readonly ofOutcomes: Doubter | undefined;
   readonly ofTypes: Doubter | undefined;
@@ -103,7 +99,6 @@ function doubtersOf(
   };
 }
 
-/** Without types, which `createMatcher` takes as typed. */
 function queriesOf(filters: EventFilters, now: number, within: StoredOptions['within']): Queries {
   const ofAnyType = filters.withTypes([], []);
   return within ? (ofAnyType.queriesWithin(within) as [Query]) : ofAnyType.queries(now);

@@ -3,10 +3,7 @@ import type { Context } from '../context.ts';
 import { fieldsOf } from '../items/near-field.ts';
 import { openPlace } from './stored-place.ts';
 
-/**
- * Field paths of the first events in a file or export. Empty for pipes and standard input, which cannot be
- * read twice, and on errors.
- */
+/** Empty for pipes and standard input, which cannot be read twice, and on errors. */
 export async function storedFields(
   place: string,
   context: Pick<Context, 'stdin' | 'clock' | 'signal'>,

@@ -7,16 +7,13 @@ import { FILTER_FIELDS, type FilterField, type KnownField } from '../items/known
 import type { Query } from '../paging/event-query.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 
-/** Stored events may have any status. */
 export type StoredQuery = Omit<Query, 'publishStatus'> & { readonly publishStatus?: string | undefined };
 
 export interface Matching<Some extends Items = Items> {
   readonly kept: Some;
-  /** Events that match apart from their time, which is unknown. */
   readonly undated: Some | undefined;
 }
 
-/** Types are matched separately, since they may be patterns. */
 type KeyField = Exclude<FilterField, 'eventType'>;
 const KEY_FIELDS = FILTER_FIELDS.filter((field) => field !== 'eventType');
 
@@ -84,7 +81,6 @@ function typeTest(read: ReadText, types: readonly string[]): () => boolean {
   };
 }
 
-/** Undefined if the item is outside the window. */
 function timeTest(read: ReadText, after: Instant | undefined, before: Instant | undefined) {
   if (after === undefined && before === undefined) return () => 'inside' as const;
   const isWithin = (createdOn: Instant) =>
@@ -112,9 +108,7 @@ export function keepTold<Some extends Items>(items: Some): Some {
 /** JSON has no other escape for letters (RFC 8259, section 7). */
 const ESCAPE_OF_LETTERS = String.raw`\u`;
 
-/**
- * Preselects items by their bytes: those that contain the status, or an escape that may be a letter of it.
- */
+/** Preselects items by bytes: they contain the status, or an escape that may be a letter of it. */
 function statusPrefilter(queries: readonly StoredQuery[]): (items: Items) => (item: number) => boolean {
   const status = queries[0]?.publishStatus;
   const isOneStatus = queries.every(({ publishStatus }) => publishStatus === status);

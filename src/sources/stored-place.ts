@@ -15,23 +15,17 @@ import { parseTime } from '../time/time-text.ts';
 import { BYTE_ORDER_MARK, itemsOfText } from './item-text.ts';
 
 export interface Place {
-  /** Pages by query that the place holds. */
   readonly lists: readonly AsyncGenerator<FoundPage>[];
-  /** Verifies the parts that were not read. Throws like the lists. */
   readonly checkRest?: () => Promise<void>;
 }
 
 export interface PlaceOptions {
   readonly context: Pick<Context, 'stdin' | 'clock' | 'signal'>;
   readonly onDoubt?: ((doubt: string) => void) | undefined;
-  /** True to doubt a place with a single status. */
   readonly comparesOutcomes: boolean;
 }
 
-/**
- * Opens an export, a file, or standard input (`-`). Throws `UsageError` for a missing place, `ServiceError`
- * for an unreadable one.
- */
+/** `-` is standard input. Throws `UsageError` for a missing place, `ServiceError` for an unreadable one. */
 export async function openPlace(place: string, options: PlaceOptions): Promise<Place> {
   const { stdin, signal } = options.context;
   if (place === '-') return placeOfText('standard input', stdin.stream(), options);
@@ -50,7 +44,6 @@ export async function openPlace(place: string, options: PlaceOptions): Promise<P
   return placeOfText(place, stream, options, () => stream.bytesRead / size);
 }
 
-/** `shareRead` returns the share of the stream read so far. */
 function placeOfText(name: string, stream: Readable, options: PlaceOptions, shareRead?: () => number): Place {
   const pages = pagesOfText(name, stream, options);
   return { lists: [shareRead ? withShare(pages, shareRead) : pages] };
@@ -83,9 +76,7 @@ export async function parquetFile(handle: FileHandle) {
   return { byteLength, slice };
 }
 
-/** Closes the file at the end. */
 async function* linesInParquet(handle: FileHandle): AsyncGenerator<Buffer> {
-  // Load the library only when needed.
   const { readItemTexts } = await import('../export/parquet-files.ts');
   try {
     for await (const texts of readItemTexts(await parquetFile(handle)))
@@ -109,10 +100,7 @@ function unreadablePlace(place: string, error: NodeJS.ErrnoException): Hooktrail
   });
 }
 
-/**
- * Reads objects from JSON text, which may be compressed. Doubts a place without deliveries if outcomes are
- * compared, and one whose only object has a list of events.
- */
+/** Doubts a place without deliveries, and one whose only object has a list of events. */
 async function* pagesOfText(
   name: string,
   stream: Readable,
@@ -160,15 +148,12 @@ const PARQUET_NEXT =
   'name the directory of the export, or another copy of the file: --from takes Parquet that `events export` has written';
 
 const TAKE_ITEMS = advise`take the events out of it, as \`jq '.items[]' FILE\` does, or ${hooktrail("api '/integrator-events?limit(1,500)' --jq .items")}`;
-/** Files of this program that could be mistaken for an event. */
 const OWN_FILES = new Map([
   ['hooktrail-export', ['the manifest of an export', 'name its directory instead']],
   ['hooktrail-watch', ['the state of a watch', 'name what the watch has printed with --ndjson instead']],
 ]);
 
-/**
- * Throws `ServiceError` for an answer of the service (service description, part 2) or a file of this program.
- */
+/** Throws `ServiceError` for answers of the service (service description, part 2) and for our own files. */
 function refuseOthers(items: Items, name: string): void {
   const names = ['format', 'items', 'eventId', 'href', 'count', 'limit', 'next'];
   const cursor = createCursor(names.map(memberPath));
@@ -181,16 +166,13 @@ function refuseOthers(items: Items, name: string): void {
   if (other && eventId === MISSING) throw new ServiceError(`${name} holds ${other}, not events`, { next });
 }
 
-/** Members in which services often wrap a list of events. */
 const LIST_NAMES = ['data', 'records', 'Records', 'events', 'items', 'results', 'value', 'messages'];
 
-/** The name of a member that is a list of objects; undefined if the item is an event. */
 function listIn(items: Items): string | undefined {
   const cursor = createCursor(['eventId', ...LIST_NAMES].map(memberPath));
   cursor.read(items.bytes, items.start(0));
   const [eventId, ...lists] = cursor.starts;
   if (eventId !== MISSING) return undefined;
-  // The text has no white space between tokens.
   return LIST_NAMES.find(
     (_, index) => items.bytes.toString('latin1', lists[index], (lists[index] ?? 0) + 2) === '[{',
   );
@@ -203,7 +185,6 @@ export async function* decompressed(stream: Readable, flag = '--from'): AsyncGen
     start = Buffer.concat([start, piece]);
     if (start.length >= BYTE_ORDER_MARK.length) break;
   }
-  // JSON never begins like this.
   if (start.toString('latin1', 0, 3) === PARQUET.slice(0, 3))
     throw new UsageError(`${flag}: Parquet is read from its end, and cannot come through a pipe`, {
       next: flag === '--from' ? 'name the file, or the directory of the export' : 'name the file',

@@ -110,15 +110,11 @@ function lnGamma(number: number): number {
 export class Likelihood {
   readonly #lnTable: Float64Array;
 
-  /** Precomputes logarithms for up to so many events. */
   constructor(events: number) {
     this.#lnTable = Float64Array.from({ length: events + 1 }, (_, number) => timesLn(number));
   }
 
-  /**
-   * The log likelihood of two rates, comparable between parts; minus infinity if the part does not fail more
-   * often.
-   */
+  /** Comparable between parts; minus infinity if the part does not fail more often. */
   gain(events: number, failed: number, whole: Count): number {
     const restEvents = whole.events - events;
     const restFailed = whole.failed - failed;

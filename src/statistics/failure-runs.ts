@@ -3,7 +3,6 @@
  * a row, so a single lucky delivery does not end it.
  */
 export interface FailureRun {
-  /** Index of its first failure. */
   readonly start: number;
   /** True if no success is known before it, so it may have begun earlier. */
   readonly isAtEdge: boolean;
@@ -29,12 +28,10 @@ export function firstRun(count: number, hasFailed: (index: number) => boolean): 
   return first;
 }
 
-/** Events are oldest first. Undefined if none failed. */
 export function latestRun(count: number, hasFailed: (index: number) => boolean): FailureRun | undefined {
   return [...runsOf(count, hasFailed)].at(-1);
 }
 
-/** Events are oldest first. */
 export function latestOutage(count: number, hasFailed: (index: number) => boolean): FailureRun | undefined {
   return [...runsOf(count, hasFailed)].findLast(isOutage);
 }

@@ -1,9 +1,6 @@
 import { compareNumbers, exactValue, isNumber, normalNumber } from '../items/exact-numbers.ts';
 
-/**
- * Texts with all digits. Each is one of the numbers: half of them are at most `p50`, and so on; `most` is the
- * largest.
- */
+/** Texts with all digits, each one of the numbers; `most` is the largest. */
 export interface Percentiles {
   readonly count: number;
   readonly p50: string;
@@ -12,15 +9,11 @@ export interface Percentiles {
   readonly most: string;
 }
 
-/** Strings for numbers that JavaScript cannot represent. */
 export function percentilesJson({ p50, p95, p99, most }: Percentiles) {
   return { p50: exactValue(p50), p95: exactValue(p95), p99: exactValue(p99), most: exactValue(most) };
 }
 
-/**
- * Exact percentiles. Keeps 8 bytes per number, and the text of one with more digits than a double holds, such
- * as `123456789012345678`.
- */
+/** Keeps 8 bytes per number, and the text if it has more digits than a double holds. */
 export class NumberSample {
   readonly #doubles: number[] = [];
   /** Texts of numbers that no double equals, with counts, by the nearest double. */
@@ -42,7 +35,6 @@ export class NumberSample {
     return true;
   }
 
-  /** Nearest rank; undefined without numbers. */
   percentiles(): Percentiles | undefined {
     if (this.count > 0) this.#percentiles ??= this.#find();
     return this.#percentiles;
@@ -62,7 +54,6 @@ export class NumberSample {
     this.#texts.set(double, counts);
   }
 
-  /** Distinguishes numbers that share a double by all their digits. */
   #textAt(sorted: Float64Array, index: number): string {
     const double = sorted[index] as number;
     const texts = this.#texts.get(double);

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from '../time/lengths.ts';
 
-/**
+/*
  * Decides if a silence is longer than the rhythm of the events explains. The same hours of two to four
  * earlier weeks give the number of events to expect, which allows for nights and weekends. The first and last
  * hour are ignored: clocks change and nobody is punctual. A silence is unusual if it lacks more events than
@@ -36,7 +36,6 @@ export interface TimeSpan {
   readonly end: number;
 }
 
-/** The rhythm up to the last event. */
 export interface Rhythm {
   readonly weeks: number;
   /** Variance of counts divided by their mean: 1 for chance alone, more for bursts. */
@@ -59,7 +58,6 @@ export function comparedSpans(last: number, now: number, weeks = WEEKS_COMPARED)
 /** Returns the usual gap in seconds if the silence is unusual at that time. */
 type LookAtSilence = (now: number) => number | undefined;
 
-/** Takes ascending times. */
 export function silenceAfter(times: readonly number[]): LookAtSilence {
   const last = times.at(-1);
   const rhythm = last === undefined ? undefined : rhythmOf(times, last);
@@ -72,7 +70,6 @@ export function silenceAfter(times: readonly number[]): LookAtSilence {
   };
 }
 
-/** Decides by the counts in the compared spans. */
 export function usualGapSeconds(
   spans: readonly TimeSpan[],
   numbers: readonly number[],
@@ -108,7 +105,6 @@ export function rhythmOfDays(numbers: readonly number[]): Rhythm | undefined {
   return { weeks, dispersion: Math.max(1, DISPERSION_OF_DAYS * dispersionOf(days, 7)), worstLack: undefined };
 }
 
-/** The days that `rhythmOfDays` needs. */
 export function daysBefore(last: number): TimeSpan[] {
   const days = 7 * WEEKS_COMPARED;
   return Array.from({ length: days }, (_, day) => ({

@@ -1,6 +1,6 @@
 import { endsRun } from './failure-runs.ts';
 
-/**
+/*
  * Decides when a row of deliveries is worth an alarm. The history is a fold over outcomes in order of
  * creation. The level follows from it, the endpoint's state and the time; a change is a level that differs
  * from the reported one.
@@ -9,28 +9,22 @@ import { endsRun } from './failure-runs.ts';
 export interface DeliveryOutcome {
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** As the service wrote it. */
   readonly time: string;
   readonly hasFailed: boolean;
-  /** Null if the event has none. */
   readonly error: string | null;
 }
 
-/** A run of failures that has not ended. */
 export interface OpenRun {
   readonly since: string;
   readonly sinceMs: number;
   readonly failed: number;
   readonly events: number;
-  /** The first success after its latest failure. */
   readonly firstSuccess: string | null;
-  /** Consecutive successes at its end. */
   readonly successes: number;
   /** True if it may have begun before the events read. */
   readonly edge: boolean;
 }
 
-/** `until` is the first success that ended it. */
 export interface EndedRun {
   readonly until: string;
   readonly failed: number;
@@ -40,7 +34,6 @@ export interface EndedRun {
 export interface RowHistory {
   readonly run: OpenRun | null;
   readonly ended: EndedRun | null;
-  /** The newest event. */
   readonly last: string | null;
   readonly lastMs: number;
   readonly lastFailed: string | null;
@@ -63,7 +56,6 @@ export const NO_HISTORY: RowHistory = {
 
 const RECENT_EVENTS = 10;
 
-/** Add outcomes in order of creation. */
 export function withOutcome(history: RowHistory, outcome: DeliveryOutcome): RowHistory {
   const { at, time, hasFailed, error } = outcome;
   const recent = `${hasFailed ? 'F' : 'S'}${history.recent}`.slice(0, RECENT_EVENTS);
@@ -104,11 +96,8 @@ function afterSuccess({ run, ended }: RowHistory, time: string): Pick<RowHistory
 export const ALARM_LEVELS = ['fine', 'failing', 'silent', 'off', 'gone'] as const;
 export type AlarmLevel = (typeof ALARM_LEVELS)[number];
 
-/** Thresholds for failing. */
 export interface AlarmRules {
-  /** Failures in the run. */
   readonly failures: number;
-  /** Milliseconds since its first failure. */
   readonly lengthMs: number;
 }
 
@@ -120,9 +109,7 @@ export interface RowCircumstances {
   readonly now: number;
 }
 
-/**
- * A row reported as failing stays so until its run ends, even if a late event shows that the run began later.
- */
+/** A row reported as failing stays so until its run ends, even if a late event moves its start. */
 export function levelOf(
   { run }: RowHistory,
   reported: AlarmLevel,

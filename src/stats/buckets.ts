@@ -7,7 +7,6 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
 import { firstAfter } from '../time/period.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 
-/** A number of buckets, or whole hours, days or weeks of the zone. */
 export type Division = number | BucketUnit;
 
 /** An event belongs to the first bucket whose end is later. */
@@ -58,7 +57,6 @@ export function divideTime(
   });
 }
 
-/** Undefined for equal parts of the window. */
 function stepOf(length: number, division: Division | undefined): number | undefined {
   if (division === undefined) return ROUND.find((round) => length / round < PARTS - 1);
   if (typeof division === 'number') {

@@ -10,7 +10,6 @@ interface Span {
 
 const [SUNDAY, ...OTHER_WEEKDAYS] = WEEKDAYS;
 
-/** JSON texts of a cyclic clock's values, in order. */
 const CLOCKS = {
   hour: {
     values: Array.from({ length: DAY_MS / HOUR_MS }, (_, hour) => String(hour)),

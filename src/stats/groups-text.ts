@@ -118,7 +118,6 @@ export function numbersJson(numbers: NumberSample | undefined) {
   return { numbers: numbers?.count ?? 0, ...figures };
 }
 
-/** A number that the filters exclude is null. */
 function groupJson(
   group: EventGroup,
   { fields, total }: EventGroups,

@@ -44,10 +44,7 @@ export interface OverTimeOptions extends SourceOptions {
   readonly buckets: Division;
 }
 
-/**
- * Events without a time are in no bucket. Stored events without a window are read twice, first to find their
- * span.
- */
+/** Stored events without a window are read twice, first to find their span. */
 export async function askOverTime(
   call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { percentiles, buckets: division, ...options }: OverTimeOptions,

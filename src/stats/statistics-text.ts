@@ -130,7 +130,6 @@ const SHORTEST_NAME_COLUMNS = 12;
 /** Fewer failures than this never fill a bar. */
 const FEW_FAILURES = 10;
 
-/** `full` is the value of a full bar. */
 function barTable(
   stats: Stats,
   name: ColumnHead,
@@ -250,7 +249,6 @@ export function rateScale(highest: number): number {
   return STEPS.find((step) => highest <= step) ?? 1;
 }
 
-/** A number that was not requested is null. */
 function statsJson({ window, types, buckets, ...whole }: Stats) {
   return {
     after: utcText(window.after),

@@ -12,7 +12,6 @@ export interface Tally {
   readonly failed: number | null;
 }
 export interface TypeTally extends Tally {
-  /** Null for all unlisted types together. */
   readonly eventType: string | null;
 }
 export interface Bucket extends Tally, BucketSpan {}
@@ -112,7 +111,6 @@ async function countCells(
   );
 }
 
-/** Null without events, or if only one status was requested. */
 export function failureRate({ total, success, failed }: Tally): number | null {
   return total === 0 || success === null || failed === null ? null : failed / total;
 }
@@ -132,7 +130,6 @@ export function byFailure(a: TypeTally, b: TypeTally): number {
   );
 }
 
-/** For filters that the service cannot count by. */
 export function statsOfTable(
   table: OutcomeTable,
   window: StatsWindow,

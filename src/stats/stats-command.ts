@@ -16,7 +16,6 @@ interface Flags extends EventFlags {
 }
 
 const FORMATS = ['table', 'json', 'csv', 'markdown'] as const;
-/** Each group can be a line. */
 const GROUP_FORMATS = [...FORMATS, 'ndjson'] as const;
 
 export const commonFlags =

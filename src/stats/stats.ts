@@ -69,7 +69,6 @@ async function readStats(
 }
 
 export interface GroupOptions extends SourceOptions {
-  /** None for all events together. */
   readonly by: readonly FieldPath[];
   readonly percentiles: FieldPath | undefined;
 }
