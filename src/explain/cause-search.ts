@@ -111,7 +111,7 @@ export class CauseSearch {
     this.#likelihood = new Likelihood(table.rows);
   }
 
-  /** Each in the events that earlier causes leave; `alike` are searched for equivalent conditions. */
+  /** Finds each cause in the events that earlier ones leave, and equivalents among `alike`. */
   findCauses(fields: readonly Feature[], alike: readonly Feature[]): FoundCause[] {
     const all = this.#rows;
     const { table } = this;

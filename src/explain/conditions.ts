@@ -17,7 +17,7 @@ export type FieldOp = '=' | '!=' | '>=' | '<=';
 
 /** Conditions with fewer events prove little even if all of them failed. */
 export const LEAST_EVENTS = 3;
-/** One failure could be chance. */
+/** A condition with a single failure could be chance. */
 const LEAST_FAILED = 2;
 /** Count a field by its cells instead of by rows if fewer than one row in this many has it. */
 const ROWS_OF_CELL = 4;
@@ -284,7 +284,7 @@ export interface FieldCondition extends Count {
   readonly cost: number;
 }
 
-/** Arguments, since an object for each of thousands of conditions takes longer than judging it. */
+/** Takes arguments: an object for each of thousands of conditions would take longer than judging it. */
 type VisitCondition = (op: FieldOp, code: number, events: number, failed: number, cost: number) => void;
 
 export function fieldConditions(feature: Feature, all: Count): FieldCondition[] {

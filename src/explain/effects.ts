@@ -118,7 +118,7 @@ class EffectFinder {
     return undefined;
   }
 
-  /** True inside an object called `delivery` of the payload, such as the delivery of an order. */
+  /** True for members of a `delivery` that belongs to the payload, such as the delivery of an order. */
   #isOfPayload(feature: Feature): boolean {
     const values = feature.field.texts.slice(FIRST_CODE);
     const areFew = values.length > 1 && values.length <= EFFECT_RULES.ofPayload.values;
@@ -137,7 +137,7 @@ class EffectFinder {
     return feature.field.texts.filter((_, code) => code >= FIRST_CODE && isDelivered(code));
   }
 
-  /** Such as the reason for an order. A number that nearly all failures share is an effect even so. */
+  /** True for values such as the reason for an order, but not for a number that nearly all failures share. */
   #isOfOrders({ op, code, feature }: FieldTest, failed: number): boolean {
     if (op !== '=' || code === NO_VALUE || !feature.isAlwaysThere) return false;
     const isText = feature.field.texts[code]?.startsWith('"');
@@ -266,7 +266,7 @@ function codesByRow(field: SampleField, rows: number): Int32Array {
   return codes;
 }
 
-/** Its own values, all members of an object, or a list's members that give a reason. */
+/** An effect's own values, all members of an object, or a list's members that give a reason. */
 export function valuesToCount({ fields }: SampleTable, { feature, op, code }: FieldTest): EffectValueSource {
   const { field } = feature;
   const except = field.texts[code];

@@ -43,7 +43,7 @@ export class TimeOrder {
     this.#groupings = [() => 0, subscriptionOf, typeOf, pairOf];
   }
 
-  /** Even one sequence for each subscription or type counts: its limits would only be spans of time. */
+  /** True even for one sequence per subscription or type: its limits would only be spans of time. */
   goesWithTime(numbers: RankedValues): boolean {
     if (numbers.different <= MOST_WITHOUT_ORDER) return false;
     return (

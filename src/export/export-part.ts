@@ -47,7 +47,7 @@ export interface Settled extends PartRead {
   readonly state: 'settled';
 }
 
-/** Was damaged, and the service has not returned all of its events again. */
+/** A damaged part whose events the service has not returned in full. */
 export interface Lost {
   readonly state: 'lost';
   readonly original: PartRead;

@@ -60,10 +60,7 @@ export function addFilterFlags(command: Command): Command {
   return addTimezoneFlag(command);
 }
 
-/**
- * `now` (milliseconds since the epoch) only checks that times can be resolved. Times without a zone are in
- * `zone`. Throws `UsageError` that names the flag.
- */
+/** Times without a zone are in `zone`; `now` is this machine's, in milliseconds. Throws `UsageError`. */
 export function eventFilters(
   flags: FilterFlags,
   now: number,

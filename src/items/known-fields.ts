@@ -1,16 +1,13 @@
 import { isObject } from './items.ts';
 
 /*
- * Services keep the fields that searches filter by (service description, part 4) in one of two places: all of
- * them at the top of an item, or what belongs to the event in one member of it. This module knows which, item
- * by item, and `known-cursor.ts` applies the same rule to bytes:
+ * Services keep the fields that searches filter by (service description, part 4) either all at the top of an
+ * item, or some of them in the one member that is the event. `known-cursor.ts` applies the same to bytes:
  *
  * - An item with a text `eventId` at its top has all known fields there.
- * - Otherwise, if exactly one member at the top is an object with a text `eventId`, a known field is the one
- *   at the top, or that member's where the top has none. That member is the event; the item around it is
- *   the record.
- * - Otherwise known fields are those at the top. Where two members or more could be the event, nobody can
- *   tell which is.
+ * - Otherwise, if exactly one member at the top is an object with a text `eventId`, that member is the event.
+ *   Known fields that are missing at the top come from it.
+ * - Otherwise only the top counts: with several such members, the event is unknown.
  */
 
 /** The fields that a search can filter by value, in the order of a query. */
