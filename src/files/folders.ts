@@ -16,11 +16,11 @@ import { UsageError } from '../errors.ts';
 
 type User = Pick<Machine, 'platform' | 'userId'>;
 
-/** The maximum number of links to follow, as on Linux. */
+/** Most links to follow, as on Linux. */
 const MOST_LINKS = 40;
 /**
- * Inside a user namespace (a rootless container), Linux shows what belongs to nobody in it, such as `/`, as
- * this user's.
+ * In a user namespace (a rootless container), Linux shows this owner for files of unmapped users, such as
+ * `/`.
  */
 const UNMAPPED_USER = 65_534;
 const WRITABLE_BY_OTHERS = 0o022;
@@ -30,16 +30,15 @@ const STICKY = 0o1000;
 interface Step {
   readonly place: string;
   readonly found: Stats;
-  /** The folder that holds `place`. */
   readonly parent: Stats;
 }
 
 /**
- * Refuses a path through something that another user has put into a folder that others can write to, such as
- * `/tmp`, or through that user's link: a link could make the program replace a file of that user's choice,
- * and a folder or file would show them what is written. Root and the user are trusted owners. `named` is the
- * option or argument that gave the path, for the message. Throws `UsageError`. A path that is missing or
- * cannot be inspected is left to the code that opens it.
+ * Rejects a path through a file, folder or link that another user has put into a folder writable by others,
+ * such as `/tmp`: a link could make the program replace a file of that user's choice, and a folder or file
+ * would expose what is written. Root and the user are trusted owners. `named`: the option or argument with
+ * the path, for the message. Throws `UsageError`. A path that is missing or cannot be inspected is left to
+ * the code that opens it.
  */
 export function refusePlanted(file: string, named: string, machine: User): void {
   if (machine.platform === 'win32') return;
@@ -59,10 +58,10 @@ export function refusePlanted(file: string, named: string, machine: User): void 
 }
 
 /**
- * Returns how another user could put something else in the place of a file or folder, in words that can
- * follow "since", and undefined if nobody can: each folder on the way to it, and the path itself, belongs to
- * the user or to root, and nobody else can write to a folder. In one with the sticky bit, such as `/tmp`,
- * others cannot replace what they do not own.
+ * Returns how another user could replace a file or folder, in words that can follow "since"; undefined if
+ * nobody can: the path and each folder on the way to it belong to the user or to root, and nobody else can
+ * write to these folders. With the sticky bit, as in `/tmp`, others cannot replace files that they do not
+ * own.
  */
 export function replaceableBy(file: string, machine: User): string | undefined {
   if (machine.platform === 'win32') return undefined;
@@ -81,18 +80,17 @@ export function replaceableBy(file: string, machine: User): string | undefined {
 }
 
 /**
- * Returns whether the user may run code from a folder, which is created if it is missing: nobody else can put
- * files there now, and those in its folders are the user's. V8 checks that cached code fits to its source,
- * not who wrote it.
+ * True if the user may run code from a folder, which is created if it is missing: nobody else can put files
+ * there, and all its entries are the user's. V8 checks that cached code fits to its source, not who wrote it.
  */
 export function isForCode(folder: string, machine: User & Pick<Machine, 'userHome'>): boolean {
   // Windows protects the user's own folder. Elsewhere, others may have been allowed to write.
   if (machine.platform === 'win32') return path.resolve(folder).startsWith(machine.userHome + path.sep);
   try {
-    // Asked before anything is made: what others can replace gets no folder of ours.
+    // Check before creating: never put a folder where others can replace it.
     if (replaceableBy(folder, machine) !== undefined) return false;
     if (!existsSync(folder)) {
-      // Others may put it there first, even where they cannot replace it later.
+      // Others may create it first, even if they cannot replace it later.
       if ((statSync(nearestExisting(folder)).mode & WRITABLE_BY_OTHERS) !== 0) return false;
       makeFolder(folder);
       if (replaceableBy(folder, machine) !== undefined) return false;
@@ -112,12 +110,11 @@ function kindOf(found: Stats): string {
   return found.isDirectory() ? 'folder' : 'file';
 }
 
-/** The folder, or its nearest ancestor that exists. */
 export function nearestExisting(folder: string): string {
   return existsSync(folder) ? folder : nearestExisting(path.dirname(folder));
 }
 
-/** Yields each name on the way to a path that exists, and follows links as the system does. */
+/** Yields each name on the way to an existing path, following links as the system does. */
 function* stepsOf(file: string): Generator<Step> {
   let at = path.parse(path.resolve(file)).root;
   let rest = path.resolve(file).split(path.sep).filter(Boolean);
@@ -159,13 +156,13 @@ function inspect(place: string): Stats | undefined {
 }
 
 /**
- * The absolute path of the settings folder: `HOOKTRAIL_CONFIG_DIR`, or the platform's usual place (XDG base
- * directories, Application Support, AppData).
+ * Returns the absolute path of the settings folder: `HOOKTRAIL_CONFIG_DIR`, or the platform's usual place
+ * (XDG base directories, Application Support, AppData).
  */
 export function configFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
   const own = environment['HOOKTRAIL_CONFIG_DIR'];
   const home = homeFolder({ environment, machine });
-  // No shell has expanded a variable that comes from a file of Docker or systemd.
+  // Variables from a file of Docker or systemd are not expanded by a shell.
   if (own) return path.resolve(own.replace(/^~(?=\/|$)/, home));
   if (machine.platform === 'win32') {
     const roaming = environment['APPDATA'] || path.join(machine.userHome, 'AppData', 'Roaming');
@@ -173,17 +170,16 @@ export function configFolder({ environment, machine }: Pick<Context, 'environmen
   }
   if (machine.platform === 'darwin') return path.join(home, 'Library', 'Application Support', 'hooktrail');
   const xdg = environment['XDG_CONFIG_HOME'];
-  // The XDG specification says to ignore relative paths.
+  // The XDG specification requires ignoring relative paths.
   return path.join(xdg && path.isAbsolute(xdg) ? xdg : path.join(home, '.config'), 'hooktrail');
 }
 
-/** The user's home, as `~` means it. */
 export function homeFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
   return environment['HOME'] || machine.userHome;
 }
 
 /**
- * The absolute path of the folder for caches: inside `HOOKTRAIL_CONFIG_DIR` if that is set, else the
+ * Returns the absolute path of the cache folder: inside `HOOKTRAIL_CONFIG_DIR` if that is set, else the
  * platform's usual place (XDG base directories, Library/Caches, Local AppData).
  */
 export function cacheFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
@@ -195,13 +191,13 @@ export function cacheFolder({ environment, machine }: Pick<Context, 'environment
   const home = homeFolder({ environment, machine });
   if (machine.platform === 'darwin') return path.join(home, 'Library', 'Caches', 'hooktrail');
   const xdg = environment['XDG_CACHE_HOME'];
-  // The XDG specification says to ignore relative paths.
+  // The XDG specification requires ignoring relative paths.
   return path.join(xdg && path.isAbsolute(xdg) ? xdg : path.join(home, '.cache'), 'hooktrail');
 }
 
 /**
- * The file for what a service listed last for a profile. Several services may share a host, each below a path
- * of its own.
+ * Returns the file for a profile's latest list from a service. Several services may share a host, each with
+ * its own path.
  */
 export function serviceCacheFile(
   name: string,
@@ -214,8 +210,8 @@ export function serviceCacheFile(
 
 /**
  * Creates a folder and its missing ancestors, with `mode` or accessible to the user only. Leaves an existing
- * folder as it is. Throws the system's error. This replaces Node's `recursive` option, which never returns on
- * a file system that refuses new names with ENOENT, as /proc does.
+ * folder unchanged. Throws the system's error. This replaces Node's `recursive` option, which never returns
+ * on a file system that refuses new names with ENOENT, such as /proc.
  */
 export function makeFolder(folder: string, mode = 0o700): void {
   try {
@@ -232,9 +228,9 @@ export function makeFolder(folder: string, mode = 0o700): void {
 }
 
 /**
- * Creates a folder that this program names, as `makeFolder` does, and refuses a link in its place or in that
- * of its parent: others may write to the folder that holds them, and choose where a link leads. Throws the
- * system's error.
+ * Creates a folder named by this program, as `makeFolder` does, and refuses a link in its place or in that of
+ * its parent: others who can write to the containing folder could choose its target. Throws the system's
+ * error.
  */
 export function makeOwnFolder(folder: string, mode?: number): void {
   makeFolder(folder, mode);
@@ -244,8 +240,8 @@ export function makeOwnFolder(folder: string, mode?: number): void {
 }
 
 /**
- * Creates a folder in the common `/tmp` that nobody else can read or write, and the folders `names` below it:
- * a place for users without a writable home. Throws the system's error, or an `Error` if another user has put
+ * Creates a folder in the common `/tmp` that nobody else can read or write, and the folders `names` below it,
+ * for users without a writable home. Throws the system's error, or an `Error` if another user has put
  * something there.
  */
 export async function ownFolderInTmp(
@@ -265,11 +261,11 @@ export async function ownFolderInTmp(
   return folder;
 }
 
-/** Throws the system's error if the user may not create this file, or a temporary file beside it. */
+/** Throws the system's error if the user may not create this file, or a temporary file next to it. */
 export async function checkWritable(file: string, { platform }: Pick<Machine, 'platform'>): Promise<void> {
   await files.access(path.dirname(file), constants.W_OK | constants.X_OK);
   if (platform !== 'win32') return;
-  // There `access` looks only at the read-only attribute, which has no meaning for folders, and not at the
+  // On Windows `access` checks only the read-only attribute, which has no meaning for folders, and not the
   // access list.
   const { randomUUID } = await import('node:crypto');
   const temporary = `${file}.${randomUUID()}.tmp`;

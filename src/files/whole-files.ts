@@ -13,8 +13,8 @@ import { setTimeout } from 'node:timers/promises';
 import { faultText } from '../errors.ts';
 
 /**
- * A file has its new content, but its folder could not be synced: a loss of power may undo that. It has the
- * code of the system's error.
+ * A file has its new content, but its folder could not be synced: a loss of power may undo that. Has the code
+ * of the system's error.
  */
 export class UnsyncedError extends Error {
   constructor(cause: NodeJS.ErrnoException) {
@@ -24,8 +24,8 @@ export class UnsyncedError extends Error {
 }
 
 /**
- * Returns the absolute path, without links, that a path leads to. Nothing may be there yet. A replaced file
- * would otherwise take the place of the link, and the file that the link names would never be written.
+ * Resolves the links of a path, whose target may be missing. Replacing a file needs this: otherwise the new
+ * file would replace the link, and not its target.
  */
 export async function followLinks(file: string): Promise<string> {
   try {
@@ -42,8 +42,9 @@ export async function followLinks(file: string): Promise<string> {
 }
 
 /**
- * Replaces a file's content so that a crash at any moment leaves the old content or the new one. The mode is
- * 0600. Throws as `finish` of `startReplacement` does, with the path of the file, not of the temporary one.
+ * Replaces a file's content so that a crash at any moment leaves either the old content or the new one. The
+ * mode is 0600. Throws as `finish` of `startReplacement` does, with the path of the file, not of the
+ * temporary one.
  */
 export async function replaceFile(file: string, content: string | Uint8Array): Promise<void> {
   let replacement: Replacement | undefined;
@@ -60,20 +61,18 @@ export async function replaceFile(file: string, content: string | Uint8Array): P
 export type Replacement = Awaited<ReturnType<typeof startReplacement>>;
 
 /**
- * Begins to replace a file with one of that mode, less the umask: opens a temporary file beside it for the
- * new content. Throws the system's error.
+ * Begins to replace a file by one of that mode, less the umask: opens a temporary file next to it for the new
+ * content. Throws the system's error.
  */
 export async function startReplacement(file: string, mode: number) {
   const { temporary, handle } = await createUnfinished(file, mode);
-  /** Removes the temporary file. The old content stays. */
   const abandon = async () => {
     await handle.close().catch(() => undefined);
     await files.rm(temporary, { force: true }).catch(() => undefined);
   };
   /**
-   * Puts the new content in the place of the old one: fsync, rename, fsync of the folder. Throws
-   * `UnsyncedError` if only the last of them failed, otherwise the system's error, and abandons the
-   * replacement then.
+   * Replaces the old content: fsync, rename, fsync of the folder. Throws `UnsyncedError` if only the last of
+   * them failed; otherwise abandons the replacement and throws the system's error.
    */
   const finish = async () => {
     try {
@@ -89,17 +88,17 @@ export async function startReplacement(file: string, mode: number) {
   return { temporary, handle, finish, abandon };
 }
 
-/** The ending of the name of a file that is not finished, after the name that it will have. */
+/** Follows the final name in the name of an unfinished file. */
 const UNFINISHED = /\.[0-9a-f]{16}\.tmp$/;
 
-/** The name that an unfinished file will have; undefined if its own is not the name of an unfinished one. */
+/** Returns undefined for the name of a finished file. */
 export function finalName(name: string): string | undefined {
   return UNFINISHED.test(name) ? name.replace(UNFINISHED, '') : undefined;
 }
 
 /**
- * Removes the replacements of a file that were not finished, as killed processes leave them. Only the holder
- * of the file's lock may call this: it removes those of living processes too.
+ * Removes unfinished replacements of a file, as left by killed processes. Only the holder of the file's lock
+ * may call this: it would also remove those of living processes.
  */
 export async function removeUnfinished(file: string): Promise<void> {
   const folder = path.dirname(file);
@@ -110,8 +109,8 @@ export async function removeUnfinished(file: string): Promise<void> {
 }
 
 /**
- * Creates an empty file next to `file` for its new content. The name is new and cannot be foreseen: nothing
- * that others put into the folder is opened, no link and no file. Throws the system's error.
+ * Creates an empty file next to `file` for its new content. The name is new and unpredictable, so nothing
+ * that others put into the folder is opened, whether link or file. Throws the system's error.
  */
 export async function createUnfinished(
   file: string,
@@ -123,11 +122,11 @@ export async function createUnfinished(
   return { temporary, handle: await files.open(temporary, NEW_FILE, mode) };
 }
 
-/** Fails for a name that exists, even as a link that leads nowhere. */
+/** Fails if the name exists, even as a dangling link. */
 const NEW_FILE = 'wx+';
 
 /**
- * Opens a file that this process has created, to append to it. Throws the system's error, or an `Error` if
+ * Reopens a file that this process has created, to append to it. Throws the system's error, or an `Error` if
  * another file or a link has taken its place.
  */
 export async function reopenToAppend(file: string, created: Stats): Promise<files.FileHandle> {
@@ -139,9 +138,6 @@ export async function reopenToAppend(file: string, created: Stats): Promise<file
   throw Object.assign(new Error('another file has taken its place'), { code: 'EEXIST', syscall: 'open' });
 }
 
-/**
- * Creates a new file with mode 0600 and syncs it to the disk. Throws `UnsyncedError` or the system's error.
- */
 export async function createFile(file: string, content: string): Promise<void> {
   const handle = await files.open(file, NEW_FILE, 0o600);
   try {
@@ -156,7 +152,7 @@ export async function createFile(file: string, content: string): Promise<void> {
   await syncFolder(path.dirname(path.resolve(file))).catch(throwUnsynced);
 }
 
-/** Overwrites an existing file in its place, which takes no space on the disk. Throws the system's error. */
+/** Overwrites an existing file in place, which needs no space on the disk. Throws the system's error. */
 export async function overwriteFile(file: string, content: Uint8Array): Promise<void> {
   const handle = await files.open(file, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
   try {
@@ -173,8 +169,8 @@ function throwUnsynced(error: NodeJS.ErrnoException): never {
 }
 
 /**
- * On Windows a file that another program has open cannot be replaced. This tries for a second, which is
- * longer than a virus scanner (the usual program) takes.
+ * On Windows a file that another program has open cannot be replaced. Retries for a second, which is longer
+ * than a virus scanner (the usual program) takes.
  */
 export async function renameOver(from: string, to: string): Promise<void> {
   for (let tries = 1; ; tries++) {
@@ -193,8 +189,8 @@ export async function renameOver(from: string, to: string): Promise<void> {
 }
 
 /**
- * Error codes of platforms on which folders cannot be opened (Windows, where a rename itself is journalled)
- * or synced (some network file systems).
+ * Error codes of platforms that cannot open folders (Windows, where a rename itself is journalled) or sync
+ * them (some network file systems).
  */
 const CANNOT_OPEN = new Set(['EISDIR', 'EPERM', 'EACCES']);
 const CANNOT_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EISDIR', 'EPERM', 'EBADF']);
@@ -218,8 +214,8 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /**
- * Opens a file for reading. Unlike `open(2)` without `O_NONBLOCK`, this does not wait for the writer of a
- * pipe that somebody has put there: no signal would end that wait.
+ * Opens a file for reading. Without `O_NONBLOCK`, `open(2)` would wait for the writer of a pipe in its place,
+ * and no signal would end that wait.
  */
 export function openWithoutWaiting(file: string): { readonly fd: number; readonly stats: Stats } {
   const fd = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
@@ -231,19 +227,16 @@ export function openWithoutWaiting(file: string): { readonly fd: number; readonl
   }
 }
 
-/** The same for a file that is read piece by piece. */
+/** Like `openWithoutWaiting`, for reading piece by piece. */
 export async function openToRead(file: string): Promise<files.FileHandle> {
   return await files.open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
 }
 
-/**
- * Reads a whole file that must be a regular one. Throws the system's error, or an `Error` for a pipe or a
- * device.
- */
+/** Reads a whole regular file. Throws the system's error, or an `Error` for a pipe or a device. */
 export function readRegularFile(file: string): Buffer {
   const { fd, stats } = openWithoutWaiting(file);
   try {
-    // For a folder, reading it gives the system's own error.
+    // Reading a folder gives the system's own error.
     if (!stats.isFile() && !stats.isDirectory())
       throw Object.assign(new Error('it is not a regular file'), { code: 'EINVAL', syscall: 'open' });
     return readFileSync(fd);
@@ -253,8 +246,8 @@ export function readRegularFile(file: string): Buffer {
 }
 
 /**
- * The pipe that a file name stands for, as bash's `<(command)` gives one; undefined for what is none. Waiting
- * for it ends when the signal aborts: a wait in `open(2)` or `read(2)` would keep the program from ending.
+ * Opens a file name that is a pipe, such as bash's `<(command)`; undefined for other files. Aborting the
+ * signal ends the wait for data: a wait in `open(2)` or `read(2)` would keep the program from ending.
  */
 export async function openPipe(file: string, signal: AbortSignal): Promise<Readable | undefined> {
   const { fd, stats } = openWithoutWaiting(file);
@@ -266,15 +259,12 @@ export async function openPipe(file: string, signal: AbortSignal): Promise<Reada
   return new Socket({ fd, readable: true, writable: false, signal });
 }
 
-/** Reads a file or a pipe that the user names. Throws as `readRegularFile` does. */
 export async function readGivenFile(file: string, signal: AbortSignal): Promise<Buffer> {
   const pipe = await openPipe(file, signal);
   return pipe ? Buffer.concat(await pipe.toArray()) : readRegularFile(file);
 }
 
-/**
- * Windows PowerShell writes UTF-16 with a byte order mark, for instance with `>`. All other input is UTF-8.
- */
+/** Windows PowerShell writes UTF-16 with a byte order mark, such as with `>`. All other input is UTF-8. */
 export function encodingOf(bytes: Uint8Array): 'utf8' | 'utf16le' {
   return bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf16le' : 'utf8';
 }

@@ -5,27 +5,27 @@ import type { Machine } from '../context.ts';
 import { readRegularFile } from '../files/whole-files.ts';
 
 /*
- * A lock is a folder of numbered files. The highest number is the lock's state: held by the process it
+ * A lock is a folder of numbered files. The highest number is the lock's state: held by the process that it
  * describes, or released. A process that finds it released, or its holder gone, claims the next number, whose
  * file only one process can create.
  *
- * That is safe against the usual takeover race, in which two processes remove "the stale lock" and one of
- * them removes the other's fresh one: nothing is ever removed to take a lock, and a number that is or was
- * held is not removed while it is the highest. A slow process that claims a number which was used and tidied
- * away in the meantime sees a higher one afterwards, or misses the one before it, and withdraws.
+ * This avoids the usual takeover race, in which two processes remove "the stale lock" and one of them removes
+ * the other's fresh one: taking a lock removes nothing, and a number that is or was held is not removed while
+ * it is the highest. A slow process may claim a number that was used and tidied away meanwhile; it then sees
+ * a higher one, or misses the previous one, and withdraws.
  */
 
 export interface LockState {
-  /** 0 before the lock was ever taken. */
+  /** 0 if the lock was never taken. */
   readonly number: number;
-  /** The whole file: it changes with every sign of life of its holder. */
+  /** The whole file, which changes with every beat of its holder. */
   readonly text: string;
   readonly released: boolean;
-  /** Undefined also if the file cannot be understood. */
+  /** Also undefined if the file is malformed. */
   readonly holder?: Holder | undefined;
 }
 
-/** Throws the system's error, or one of its form for a folder or file that is not ours, such as a link. */
+/** Throws the system's error, or a similar one if a folder or file is not ours, such as a link. */
 export async function readLock(folder: string): Promise<LockState> {
   for (;;) {
     const number = highest(await numberedNames(folder));
@@ -43,7 +43,7 @@ export type Claim = NonNullable<Awaited<ReturnType<typeof claimLock>>>;
 
 /**
  * Claims the number after `previous`; undefined if another process was first. The file stays open, so that a
- * sign of life cannot fail for lack of file descriptors.
+ * beat cannot fail for lack of file descriptors.
  */
 export async function claimLock(folder: string, previous: number, holder: Holder) {
   const number = previous + 1;
@@ -56,7 +56,7 @@ export async function claimLock(folder: string, previous: number, holder: Holder
   const line = `${JSON.stringify(holder)}\n`;
   let isOurs: boolean | undefined;
   try {
-    // Until this is written, others see a holder that they do not know, and wait.
+    // Until this is written, others see an unknown holder, and wait.
     await handle.writeFile(line);
     await handle.sync();
     const names = await numberedNames(folder);
@@ -71,7 +71,7 @@ export async function claimLock(folder: string, previous: number, holder: Holder
   let beats = 0;
   return {
     number,
-    /** False also if the folder is gone, since any process may make it again. */
+    /** Also false if the folder is gone, since any process may create it again. */
     isHeld: async () => {
       const latest = await readLock(folder).catch((error) => {
         if (isMissing(error)) return undefined;
@@ -80,8 +80,8 @@ export async function claimLock(folder: string, previous: number, holder: Holder
       return latest?.number === number && latest.holder?.nonce === holder.nonce;
     },
     /**
-     * Changes the file's content, so that waiting processes see this one live; on a volume of the network,
-     * others too.
+     * Changes the file's content to show that this process is alive; the sync shows it across a network
+     * volume.
      */
     beat: async () => {
       beats++;
@@ -98,8 +98,8 @@ export async function claimLock(folder: string, previous: number, holder: Holder
 }
 
 /**
- * Removes numbers far below one that is held. Some numbers are kept: a listing that runs while files come and
- * go may miss the newest, and an older one that has just been removed, but it still sees one in between.
+ * Removes numbers far below the held one. The latest are kept: a listing during changes may miss the newest
+ * file and an older one just removed, but it still sees one in between.
  */
 export async function tidyLock(folder: string, held: number): Promise<void> {
   for (const name of await readdir(folder))
@@ -107,9 +107,8 @@ export async function tidyLock(folder: string, held: number): Promise<void> {
 }
 
 /**
- * Tries what locks rest on: a file that only one process can create, content that another opening of it sees
- * at once, and a listing that shows it. Returns what the file system does not do; undefined if it does all of
- * it.
+ * Tests the requirements of locks: exclusive creation of a file, and immediate visibility of its content and
+ * name. Returns the first that fails; undefined if all hold.
  */
 export async function lockingFault(folder: string): Promise<string | undefined> {
   const file = path.join(folder, `probe-${randomUUID()}`);
@@ -134,15 +133,15 @@ function fileOf(folder: string, number: number): string {
   return path.join(folder, `${number}.lock`);
 }
 
-/** Numbers have at most 15 digits, which a JavaScript number holds exactly. */
+/** The largest number of 15 digits, which a JavaScript number represents exactly. */
 const HIGHEST_NUMBER = 999_999_999_999_999;
 
-/** Returns NaN for another file. */
+/** Returns NaN for other files. */
 function numberOf(name: string): number {
   return Number(/^([1-9]\d{0,14})\.lock$/.exec(name)?.[1]);
 }
 
-/** Returns the names of a lock's files, and passes over other names. Throws for a link, folder or pipe. */
+/** Ignores other names. Throws for a link, folder or pipe. */
 async function numberedNames(folder: string): Promise<string[]> {
   if (!(await lstat(folder)).isDirectory()) throw fault('it is not a folder');
   const entries = await readdir(folder, { withFileTypes: true });
@@ -152,7 +151,7 @@ async function numberedNames(folder: string): Promise<string[]> {
   return numbered.map(({ name }) => name);
 }
 
-/** An error that is reported as one of the file system. */
+/** Creates an error that is reported like one of the file system. */
 function fault(message: string): Error {
   return Object.assign(new Error(message), { code: 'EINVAL', syscall: 'open' });
 }
@@ -165,10 +164,7 @@ function highest(names: readonly string[]): number {
   return Math.max(0, ...names.map(numberOf));
 }
 
-/**
- * The file is a line of JSON, then the count of beats. The file of a released number begins with another
- * letter.
- */
+/** The file is a line of JSON, then the count of beats. `R` at the start marks a released number. */
 function parse(text: string): Omit<LockState, 'number'> {
   if (text.startsWith('R')) return { text, released: true };
   try {
@@ -179,23 +175,20 @@ function parse(text: string): Omit<LockState, 'number'> {
   return { text, released: false };
 }
 
-/** The holder of a lock, in enough detail to tell later whether that very process still runs. */
+/** Identifies the holder of a lock, in enough detail to know later if that very process still runs. */
 export interface Holder {
   readonly pid: number;
-  /**
-   * When the process started, in ticks since boot (Linux): distinguishes it from a later process with the
-   * same number.
-   */
+  /** Start time in ticks since boot (Linux): distinguishes it from a later process with the same number. */
   readonly started?: string | undefined;
   readonly hostname: string;
-  /** Identifies the running kernel (Linux): equal for every container on it, new after each boot. */
+  /** Identifies the running kernel (Linux): equal in all its containers, new after each boot. */
   readonly boot?: string | undefined;
-  /** The process namespace (Linux): process numbers mean something only inside one. */
+  /** The process namespace (Linux): process numbers are only valid within it. */
   readonly processes?: string | undefined;
   readonly nonce: string;
 }
 
-/** `unknown`: this process cannot see it, so it may or may not be alive. */
+/** `unknown`: not visible from this process, so it may or may not be alive. */
 export type HolderCondition = 'running' | 'suspended' | 'dead' | 'unknown';
 
 type Here = Pick<Machine, 'platform' | 'pid' | 'hostname' | 'hasProcess'>;
@@ -207,30 +200,30 @@ export async function describeSelf({ platform, pid, hostname }: Here): Promise<H
 }
 
 /**
- * The holder's condition as seen from here. `dead` and `running` are certain; any doubt gives `unknown`.
- * `isShared`: the lock may be that of another machine or virtual machine with the same host name.
+ * Returns the holder's condition as seen from here. `dead` and `running` are certain; any doubt gives
+ * `unknown`. `isShared`: the lock may belong to another machine or virtual machine with the same host name.
  */
 export async function conditionOf(holder: Holder, here: Here, isShared = false): Promise<HolderCondition> {
   const { boot, processes } = await surroundings(here.platform);
   const isSameHost = holder.hostname === here.hostname;
   if (holder.boot !== undefined && boot !== undefined && holder.boot !== boot) {
-    // In a folder of this machine alone, the same host name with another boot id is this machine before a
+    // In a folder of this machine alone, the same host name with a different boot id is this machine before a
     // restart.
     return isSameHost && !isShared ? 'dead' : 'unknown';
   }
   if (!isSameHost && (holder.boot === undefined || holder.boot !== boot)) return 'unknown';
-  // They are also equal on a system without namespaces. Namespaces that could not be read prove nothing.
+  // They are also equal on a system without namespaces. Unreadable namespaces prove nothing.
   if (holder.processes !== processes || (here.platform === 'linux' && processes === undefined))
     return 'unknown';
   return await conditionOfProcess(holder, here);
 }
 
-/** The same for a process of this machine and this process namespace. */
+/** For a process of this machine and this process namespace. */
 async function conditionOfProcess(holder: Holder, here: Here): Promise<HolderCondition> {
   const found = here.platform === 'linux' ? await inspect(holder.pid) : 'absent';
   if (found === 'absent') return here.hasProcess(holder.pid) === false ? 'dead' : 'unknown';
   if (found === 'unreadable' || holder.started === undefined) return 'unknown';
-  // A zombie executes nothing any more; it waits for its parent to notice.
+  // A zombie no longer executes anything; it waits for its parent to notice.
   if (found.started !== holder.started || /[ZX]/.test(found.state)) return 'dead';
   return /T/i.test(found.state) ? 'suspended' : 'running';
 }

@@ -17,9 +17,7 @@ import {
   tidyLock,
 } from './lock-file.ts';
 
-/** Another process kept the lock for longer than this one was willing to wait. */
 export class LockedError extends ServiceError {
-  /** The holder's process number and, if it is another machine's, its host; undefined if unknown. */
   readonly holder: string | undefined;
 
   constructor(message: string, parts: ErrorParts, holder?: string) {
@@ -29,17 +27,17 @@ export class LockedError extends ServiceError {
 }
 
 /**
- * A lock that this process holds. Its holder changes the lock's file every few seconds as a sign of life. A
- * holder that was suspended for longer than 20 s and that others cannot see (in another container, on another
- * machine) may have lost the lock: ask `isStillHeld` right before each step that only one process may take,
- * such as spending a token or writing the file that the lock is for.
+ * A lock held by this process, which changes the lock's file every few seconds as a sign of life. A holder
+ * that was suspended for longer than 20 s, and is invisible to others (in another container, on another
+ * machine), may have lost the lock: call `isStillHeld` right before each exclusive step, such as spending a
+ * token or writing the locked file.
  */
 export interface HeldLock {
-  /** This process, as others see it while it holds the lock. */
+  /** This process, as recorded in the lock. */
   readonly holder: Holder;
   /**
-   * The condition of another holder, as seen from here. One that nobody can inspect, and that was replaced
-   * for its silence, is dead.
+   * Returns the condition of another holder, as seen from here. An invisible one that was replaced for its
+   * silence counts as dead.
    */
   conditionOf(holder: Holder): Promise<HolderCondition>;
   /**
@@ -48,35 +46,28 @@ export interface HeldLock {
    */
   isStillHeld(): Promise<boolean>;
   /**
-   * Aborts when a sign of life finds that another process has taken over, so that a holder that is waiting
-   * for something else notices.
+   * Aborts when a beat finds that another process has taken over, so that a holder busy elsewhere notices.
    */
   readonly lost: AbortSignal;
 }
 
 export interface TakenLock extends HeldLock {
-  /** Frees the lock. Never throws: a lock that cannot be freed is taken over when this process has ended. */
+  /** Never throws: if releasing fails, the lock is taken over when this process has ended. */
   release(): Promise<void>;
 }
 
 export interface LockOptions<T = never> {
-  /**
-   * Milliseconds to wait for a live holder; 60 s when absent. A holder without a sign of life is always
-   * waited out.
-   */
+  /** Milliseconds to wait for a live holder; 60 s by default. A silent holder is always waited out. */
   readonly patience?: number;
   /**
-   * Called each time another process has released the lock. If it returns a result, the wait ends without
-   * taking the lock.
+   * Called each time another process has released the lock. A result ends the wait without taking the lock.
    */
   readonly meanwhile?: () => Promise<T | undefined>;
   /**
-   * The folder of the lock, made if it is missing. One on the volume of what is locked is reached by
-   * processes that see another home, as in other containers. By default it is the user's own place for that
-   * name.
+   * The lock's folder, created if missing. On the volume of the locked thing, it is shared by processes with
+   * another home, such as in other containers. By default it is the user's own folder for that name.
    */
   readonly folder?: string | undefined;
-  /** The thing that is locked, for the error when the wait is given up. */
   readonly subject?: string;
 }
 
@@ -87,11 +78,10 @@ const CONDITION_INTERVAL_MS = 200;
 
 /**
  * Runs `work` while no other process of this user runs work under the same name, whatever their working
- * directory, `$HOME`, `XDG_*` or `TMPDIR`. A holder that is known to be dead is replaced at once. A
- * holder that this process can see keeps the lock however long it is suspended; one that it cannot see is
- * replaced after 20 s without a sign of life. Throws `LockedError` naming the holder when the wait is given
- * up, `UsageError` if the lock's folder is unusable, and the reason of the context's signal when that aborts
- * the wait.
+ * directory, `$HOME`, `XDG_*` or `TMPDIR`. A dead holder is replaced at once. A visible holder keeps the lock
+ * however long it is suspended; an invisible one is replaced after 20 s without a sign of life. Throws
+ * `LockedError` naming the holder after waiting in vain, `UsageError` if the lock's folder is unusable, and
+ * the reason of the context's signal when it aborts the wait.
  */
 export async function withLock<T>(
   name: string,
@@ -108,7 +98,6 @@ export async function withLock<T>(
   }
 }
 
-/** Takes the lock for a holder that keeps it beyond one function, and has to release it. */
 export async function takeLock(
   name: string,
   context: LockContext,
@@ -117,7 +106,7 @@ export async function takeLock(
   return (await take<never>(name, context, options)) as TakenLock;
 }
 
-/** Returns a context for long work under a lock. Its signal also aborts when the lock is lost. */
+/** Returns a context for long work under a lock, whose signal also aborts when the lock is lost. */
 export function whileHeld<Part extends Pick<Context, 'signal'>>(
   context: Part,
   { lost }: Pick<HeldLock, 'lost'>,
@@ -140,7 +129,7 @@ async function take<T>(
   const explain = (error: unknown): never => {
     throw explained(error, folder);
   };
-  // Machines and containers with another home may reach a folder that was given.
+  // Machines and containers with another home may share a given folder.
   const isShared = options.folder !== undefined;
   const self = await describeSelf(machine);
   const place = { folder, isShared, remake: locate };
@@ -151,7 +140,7 @@ async function take<T>(
   const lost = new AbortController();
   let beating = Promise.resolve();
   const look = async () => {
-    // If one sign of life fails, others follow; until then the last one counts.
+    // If one beat fails, others follow; until then the last one counts.
     await claim.beat().catch(() => undefined);
     if (!(await claim.isHeld().catch(() => true))) {
       const message = `another hooktrail process took over ${subject}, since this one gave no sign of life`;
@@ -182,11 +171,9 @@ async function take<T>(
 interface LockPlace {
   readonly folder: string;
   readonly isShared: boolean;
-  /** Makes the folder again. */
   readonly remake: () => Promise<unknown>;
 }
 
-/** A lock that was free, or whose holder is gone and was replaced. */
 type Taken = Claim & { readonly replaced: Holder | undefined };
 
 /** Waits until the lock is free or its holder is gone, and claims it. */
@@ -197,7 +184,7 @@ async function waitAndClaim<T>(
   { patience = 60_000, meanwhile, subject }: LockOptions<T> & { readonly subject: string },
 ): Promise<Taken | { readonly result: T }> {
   const watch = new HolderWatch(clock.now());
-  /** Resolves to undefined if the folder was removed. It is there again then. */
+  /** Recreates a removed folder, and resolves to undefined then. */
   const inFolder = <Found>(looking: Promise<Found>): Promise<Found | undefined> =>
     looking.catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
@@ -216,29 +203,29 @@ async function waitAndClaim<T>(
     } else if (watch.waitedMs >= patience && watch.isCertain) {
       throw outOfPatience(watch.holder, watch.condition, machine, patience, subject);
     }
-    // Jitter keeps many waiters from asking at the same moments.
+    // Jitter spreads the requests of many waiters.
     await clock.sleep(15 + clock.jitter() * 35, signal);
   }
 }
 
-/** What a waiter sees of the holder, by its own clock: no two clocks are ever compared. */
+/** A waiter's view of the holder, by the waiter's own clock: clocks are never compared. */
 class HolderWatch {
   condition: HolderCondition = 'unknown';
   waitedMs = 0;
   #seen: LockState | undefined;
   #lookedAt: number;
-  /** Between the last two looks. */
+  /** Milliseconds between the last two looks. */
   #passedMs = 0;
   #silenceMs = 0;
   #hasBeaten = false;
-  /** How long it had waited when it asked for the condition. */
+  /** Milliseconds waited when the condition was last checked. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(now: number) {
     this.#lookedAt = now;
   }
 
-  /** Begins a look. Returns true if another holder has had the lock since the last one, or it is free now. */
+  /** Returns true if the lock has changed hands since the last look, or is free now. */
   hasChanged(latest: LockState, now: number): boolean {
     this.#passedMs = Math.min(Math.max(now - this.#lookedAt, 0), LONGEST_LOOK_MS);
     this.#lookedAt = now;
@@ -250,7 +237,7 @@ class HolderWatch {
     return this.#seen?.number === latest.number && !latest.released;
   }
 
-  /** Notes the lock as it is, and from time to time asks for the holder's condition. */
+  /** Records the lock's state, and from time to time checks the holder's condition. */
   async see(latest: LockState, ask: (holder: Holder) => Promise<HolderCondition>): Promise<void> {
     const isSame = this.#isSame(latest);
     const isSilent = isSame && this.#seen?.text === latest.text;
@@ -267,20 +254,20 @@ class HolderWatch {
     return this.#seen?.holder;
   }
 
-  /** True if nobody has the lock any more. A holder that nobody can inspect is gone after so much silence. */
+  /** True if nobody holds the lock. An invisible holder is gone after this much silence. */
   isGone(silenceMs: number): boolean {
     if (this.#seen === undefined || this.condition === 'dead') return true;
     return this.condition === 'unknown' && this.#silenceMs >= silenceMs;
   }
 
-  /** True if the holder is certainly alive: it was inspected, or has given a sign of life. */
+  /** True if the holder is certainly alive: it is visible, or has given a sign of life. */
   get isCertain(): boolean {
     return this.condition !== 'unknown' || this.#hasBeaten;
   }
 }
 
 /**
- * The most that one look adds to a silence: a waiter that was suspended has seen nothing, and a clock may be
+ * Most milliseconds that one look adds to a silence: a suspended waiter has seen nothing, and a clock may be
  * set.
  */
 const LONGEST_LOOK_MS = 1_000;
@@ -308,9 +295,7 @@ function outOfPatience(
   );
 }
 
-/**
- * The error codes of a home that cannot hold the locks: missing, not writable, or on a read-only file system.
- */
+/** Error codes of a home that cannot hold the locks: missing, not writable, or on a read-only file system. */
 const UNWRITABLE = new Set(['ENOENT', 'EACCES', 'EPERM', 'EROFS', 'ENOTDIR']);
 
 async function givenFolder(folder: string): Promise<string> {
@@ -324,8 +309,8 @@ async function givenFolder(folder: string): Promise<string> {
 }
 
 /**
- * The folder of one lock, created if it is missing. The path depends only on the user's entry in the user
- * database: processes with another `$HOME`, `XDG_*` or `TMPDIR` have to meet at the same lock.
+ * Creates the folder of one lock if needed. Its path depends only on the user's entry in the user database:
+ * processes with a different `$HOME`, `XDG_*` or `TMPDIR` have to meet at the same lock.
  */
 async function ownFolder(name: string, user: Machine): Promise<string> {
   const digest = hash('sha256', name).slice(0, 32);
@@ -344,7 +329,7 @@ async function ownFolder(name: string, user: Machine): Promise<string> {
   });
 }
 
-/** Turns an error of the system into an error of the lock. Returns any other error unchanged. */
+/** Turns a system error into an error of the lock. Returns any other error unchanged. */
 function explained(error: unknown, folder: string): unknown {
   const isFault = error instanceof Error && 'syscall' in error;
   return isFault ? unusable(folder, error as NodeJS.ErrnoException) : error;
