@@ -70,6 +70,7 @@ export class Feature implements CountsByCode {
   /** Lower for better names. */
   readonly cost: number;
   readonly costOfPresence: number;
+  /** The code of a null element in a list; otherwise -1. */
   readonly nullCode: number;
   /** By code, for the rows counted last. A list counts once for each row that has any such element. */
   readonly events: Uint32Array;
@@ -116,6 +117,7 @@ export class Feature implements CountsByCode {
     this.lowest = field.isInList ? emptyCounts(texts.length) : this;
   }
 
+  /** `marks` has a 1 for each of these rows. */
   count(rows: Int32Array, marks: Uint8Array): Count {
     if (this.#counted !== rows) {
       this.events.fill(0);
@@ -192,6 +194,7 @@ export class Feature implements CountsByCode {
     addTo(lowest, low, 1, hasFailed);
   }
 
+  /** `accepted` has a 1 for each code to keep; undefined if the field is counted by cells. */
   rowsWith(rows: Int32Array, accepted: Uint8Array): Int32Array | undefined {
     const codeByRow = this.#codeByRow;
     return codeByRow && filterRows(rows, (row) => accepted[codeByRow[row] as number] === 1);

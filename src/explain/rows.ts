@@ -37,6 +37,7 @@ export function markedRows(rows: Int32Array, marks: Uint8Array): Int32Array {
   return kept.slice(0, count);
 }
 
+/** `some` is in the same order as `rows`. */
 export function rowsWithout(rows: Int32Array, some: Int32Array): Int32Array {
   let next = 0;
   return filterRows(rows, (row) => {

@@ -23,6 +23,7 @@ const NEARLY_ALL = 0.9;
 
 export interface TimedRows {
   readonly times: TimeColumn;
+  /** 1 for a failed row. */
   readonly failures: Uint8Array;
 }
 

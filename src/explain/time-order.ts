@@ -12,6 +12,7 @@ const LEAST_COMPARED = 20;
 /** Numbers or dates by row; a list can have several in one row. */
 export interface RankedValues {
   readonly rows: Int32Array;
+  /** -1 for unordered values. */
   readonly rankAt: (index: number) => number;
   readonly different: number;
 }
@@ -27,10 +28,12 @@ interface Sums {
 
 /** Order of creation, overall and within each subscription and type. */
 export class TimeOrder {
+  /** By row: its position in order of creation; -1 if its time is unknown. */
   readonly #places: Int32Array;
   readonly rows: Int32Array;
   readonly #groupings: readonly ((row: number) => number)[];
 
+  /** `rows` are in order of creation. */
   constructor(table: SampleTable, rows: Int32Array) {
     this.rows = rows;
     this.#places = new Int32Array(table.rows).fill(-1);

@@ -171,6 +171,7 @@ function foreign(file: string, why: string, next = 'choose another directory'): 
 
 export type Identity = Pick<Manifest, 'service' | 'filters' | 'gzip' | 'partition' | 'fileFormat'>;
 
+/** Throws `UsageError` that lists the differences. */
 export function checkSame(directory: string, there: Identity, here: Identity): void {
   const named = ({ service, filters, gzip, partition, fileFormat }: Identity): TypedFilters => ({
     ...{ 'base-url': service, ...filters },

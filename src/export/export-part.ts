@@ -232,6 +232,7 @@ export function savedPart(part: Part): SavedPart {
 
 const UNREAD = { counted: null, ofAnyStatus: null };
 
+/** Requires a sound part. */
 export function restoredPart(saved: SavedPart): Part {
   const { file, query, after, before, counted, ofAnyStatus, lost } = saved;
   const now = restoredContent(saved);

@@ -104,6 +104,7 @@ export async function namedSubscription(
   return found;
 }
 
+/** Throws `ServiceError`. */
 export async function listSubscriptions(
   service: Service,
   { signal }: Pick<Context, 'signal'>,

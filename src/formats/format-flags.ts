@@ -132,6 +132,7 @@ export function addFormatFlags(command: Command): Command {
     .hook('preAction', checkFormat);
 }
 
+/** Throws `UsageError` if `-o` looks like a file. */
 export function checkFormat(_: Command, command: Command): void {
   const { output } = command.opts<FormatFlags>();
   if (output !== undefined && /[./\\]/.test(output)) throw isFile(output, command);
@@ -299,6 +300,7 @@ export function filtersOf({
   return new EventFilters({ ...filters, marketplaces, marketplaceChoice });
 }
 
+/** Throws `UsageError`. */
 export function summaryOptions(call: OptionsCall<EventFlags>, formats: readonly FormatName[] = FORMAT_NAMES) {
   const { flags } = call;
   const filters = filtersOf(call);
@@ -320,6 +322,7 @@ export function eventOptions(call: OptionsCall<EventFlags>) {
   return { ...others, format: { ...format, fields: saved, areFieldsSaved: true } };
 }
 
+/** Throws `UsageError` for an invalid list of fields. */
 export function savedFields({ fields }: RunSettings): readonly FieldPath[] | undefined {
   return fields && parseFieldPaths(fields.text, fields.source);
 }

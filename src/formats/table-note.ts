@@ -23,6 +23,7 @@ interface NoteParts {
 
 type NoteCall = Pick<Call, 'settings' | 'commands'>;
 
+/** Throws `UsageError` for wrong settings. */
 export function tableNote(
   { settings: given, commands }: NoteCall,
   { facts: [first = '', ...others], from, window = {} }: NoteParts,

@@ -59,6 +59,7 @@ export class TimeColumn {
     return Math.trunc(this.#fractions[a] as number) - Math.trunc(this.#fractions[b] as number);
   }
 
+  /** The row's time must be known. */
   at<Row extends number | undefined>(row: Row): Row extends number ? Instant : Instant | undefined;
   at(row: number | undefined): Instant | undefined {
     if (row === undefined) return undefined;

@@ -72,6 +72,7 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
     this.#values = new GroupedValues(this.#reader, fields.length);
   }
 
+  /** Throws `ServiceError` if there are too many groups. */
   see({ items, haveFailed }: PageOfOutcomes): void {
     const { count } = items;
     if (count > 0) this.#sample ??= items;

@@ -71,6 +71,7 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     return this.#failures[row] === true;
   }
 
+  /** Throws `ServiceError` if there are too many groups. */
   see({ items, haveFailed }: PageOfOutcomes): void {
     if (items.count > 0) this.#sample ??= items;
     if (haveFailed !== undefined) this.#isSplit = true;

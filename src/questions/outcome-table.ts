@@ -32,6 +32,7 @@ export class OutcomeTable {
   /** By lower-case type, since the service ignores case. */
   readonly #types = new Map<string | null, OutcomesOfType>();
 
+  /** Throws `ServiceError` for too many events. */
   see({ items, haveFailed }: PageOfOutcomes): void {
     const { bytes, count } = items;
     const cursor = this.#cursor;

@@ -56,6 +56,7 @@ const PANEL_PIXELS = 138;
 const TITLE_PIXELS = 30;
 const AXIS_PIXELS = 26;
 
+/** `top` is in pixels. */
 interface PlacedPanel extends Panel {
   readonly top: number;
 }

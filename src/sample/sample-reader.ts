@@ -94,6 +94,7 @@ class SampleReader {
     return true;
   }
 
+  /** The object must not be empty. Returns the offset after it. */
   #readMembers(at: number, parent: SampleField): number {
     const bytes = this.#bytes;
     const isEvent = at === this.#eventAt && parent !== this.#root && !this.#isInText;

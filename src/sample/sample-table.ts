@@ -19,10 +19,12 @@ const LARGER_BY = 1.5;
 /** A row is an event. */
 export interface SampleTable {
   readonly rows: number;
+  /** 1 for a failed row. */
   readonly failures: Uint8Array;
   readonly times: TimeColumn;
   readonly fields: readonly SampleField[];
   readonly isWhole: boolean;
+  /** Bytes by row. */
   readonly sizes: Int32Array;
   readonly moreOfDelivered: number;
   readonly shares: { readonly failed: number; readonly delivered: number };

@@ -9,6 +9,7 @@ export class TimeBounds {
   unknown = 0;
   #first: Instant | undefined;
   #last: Instant | undefined;
+  /** Without `Z`. */
   #firstPlain: string | undefined;
   #lastPlain: string | undefined;
 

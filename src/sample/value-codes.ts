@@ -26,6 +26,7 @@ export class ValueCodes {
     return undefined;
   }
 
+  /** The value must be new. */
   add(bytes: Uint8Array, start: number, end: number, code: number): void {
     const hash = murmur(bytes, start, end, 0);
     const at = this.#starts[this.size] ?? 0;

@@ -58,6 +58,7 @@ export function comparedSpans(last: number, now: number, weeks = WEEKS_COMPARED)
 /** Returns the usual gap in seconds if the silence is unusual at that time. */
 type LookAtSilence = (now: number) => number | undefined;
 
+/** Takes ascending times. */
 export function silenceAfter(times: readonly number[]): LookAtSilence {
   const last = times.at(-1);
   const rhythm = last === undefined ? undefined : rhythmOf(times, last);

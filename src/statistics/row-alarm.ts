@@ -56,6 +56,7 @@ export const NO_HISTORY: RowHistory = {
 
 const RECENT_EVENTS = 10;
 
+/** Add outcomes in order of creation. */
 export function withOutcome(history: RowHistory, outcome: DeliveryOutcome): RowHistory {
   const { at, time, hasFailed, error } = outcome;
   const recent = `${hasFailed ? 'F' : 'S'}${history.recent}`.slice(0, RECENT_EVENTS);
