@@ -1,11 +1,10 @@
 import { parseInstant } from './instant.ts';
 import { type TimeTokens, wordsFor } from './time-tokens.ts';
 
-/** A time of day. */
 export interface TimeOfDay {
   /** To the second or finer: `08:30:00`, `08:30:00.25`. */
   readonly text: string;
-  /** The same as precisely as it was typed, `08:30`, if that is a form of ISO 8601. */
+  /** The same with the typed precision, `08:30`, if that is a form of ISO 8601. */
   readonly isoText?: string;
 }
 
@@ -37,7 +36,7 @@ function readNumberedClock(tokens: TimeTokens): TimeOfDay | undefined {
   return existing({ text, isoText: second === undefined ? `${hour}:${minute}` : text });
 }
 
-/** Reads an hour alone, as ISO 8601 has it behind a date: `2026-11-20T08`. */
+/** Reads a lone hour, which ISO 8601 allows after a date: `2026-11-20T08`. */
 export function readHour(tokens: TimeTokens): TimeOfDay | undefined {
   const hour = tokens.number(2);
   return hour === undefined ? undefined : existing({ text: `${hour}:00:00` });
@@ -52,7 +51,9 @@ export function readBasicClock(tokens: TimeTokens): TimeOfDay | undefined {
   return existing({ text: `${digits.slice(0, 2)}:${digits.slice(2, 4)}:${digits.slice(4)}${fraction}` });
 }
 
-/** `.25`, also of `,25`, as logs have it: a comma would end the value in a search's key. */
+/**
+ * Reads `.25`, or `,25` as in logs. Always returns a point: a comma would end the value in a search's key.
+ */
 function readFraction(tokens: TimeTokens): string | undefined {
   const digits = tokens.numberAfter('.,', 1, Number.POSITIVE_INFINITY);
   return digits && `.${digits}`;
@@ -65,14 +66,14 @@ function readHalf(tokens: TimeTokens): string | undefined {
   });
 }
 
-/** The hours of day, in two digits, of an hour from 1 to 12; undefined for any other. */
+/** Returns the two digits of an hour from 1 to 12; undefined for any other. */
 function hoursOfHalf(hour: number, half: string): string | undefined {
   if (hour < 1 || hour > 12) return undefined;
   const hours = (hour % 12) + (half === 'pm' ? 12 : 0);
   return String(hours).padStart(2, '0');
 }
 
-/** The clock, unless a day has no such time: 25:00, 08:60. */
+/** Returns undefined for impossible times: 25:00, 08:60. */
 function existing(clock: TimeOfDay): TimeOfDay | undefined {
   return parseInstant(`2000-01-01T${clock.text}Z`) && clock;
 }

@@ -1,34 +1,30 @@
 import { MINUTE_MS, SECOND_MS } from './lengths.ts';
 
-/** A date or date-time as it is written. */
 export interface DateTime {
-  /** The clock's time in full seconds, as if it were UTC: seconds since the epoch. */
+  /** Seconds since the epoch, as if the clock's time were UTC. */
   readonly wallSeconds: number;
-  /** Digits of the fraction of a second as they are written. */
+  /** Digits of the fraction of a second, as written. */
   readonly fraction: string;
-  /** `Z` or an offset such as `+02:00`, `+0200`, `+02`; undefined for the time of a wall clock. */
+  /** `Z` or an offset such as `+02:00`, `+0200`, `+02`; undefined for a wall-clock time. */
   readonly zone: string | undefined;
   readonly precision: 'month' | 'day' | 'time';
 }
 
-/** A time that is compared with others, whatever clock it is of. */
+/** A time to compare with others of the same kind of clock. */
 export interface Moment {
   readonly seconds: number;
-  /** Digits of the fraction of a second, without trailing zeros: no precision is lost to a float. */
+  /** Digits of the fraction of a second, without trailing zeros. A float would lose precision. */
   readonly fraction: string;
 }
 
-/** ISO 8601, with a space for the `T` and a comma for the point, as databases and logs write it. */
+/** ISO 8601, also with a space for the `T` and a comma for the point, as in databases and logs. */
 const DATE_TIME =
   /^(\d{4})-(\d{2})(?:-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?)?$/;
 
-/**
- * The date that was read last, and when it begins in UTC: among the times of events it is mostly that of the
- * one before.
- */
+/** The last date read, with its start in UTC: consecutive events mostly share a date. */
 let latest = { date: '', midnightSeconds: Number.NaN };
 
-/** Reads a month, a date or a date-time; undefined for any other text, and for what no calendar has. */
+/** Reads a month, a date or a date-time; undefined for any other text, and for impossible dates. */
 export function readDateTime(text: string): DateTime | undefined {
   const match = DATE_TIME.exec(text);
   if (!match) return undefined;
@@ -41,12 +37,12 @@ export function readDateTime(text: string): DateTime | undefined {
   return { wallSeconds, fraction, zone, precision: day === undefined ? 'month' : timeOrDay };
 }
 
-/** The time of a wall clock, to be compared with others of its kind. */
+/** Converts a wall-clock time for comparison with others of its kind. */
 export function wallMoment({ wallSeconds, fraction }: DateTime): Moment {
   return { seconds: wallSeconds, fraction: trimZeros(fraction) };
 }
 
-/** The digits without zeros at their end: /0+$/ takes a time that grows with the square of a run of zeros. */
+/** Drops trailing zeros without /0+$/, whose time grows with the square of a run of zeros. */
 export function trimZeros(digits: string): string {
   let end = digits.length;
   while (digits[end - 1] === '0') end--;
@@ -70,8 +66,8 @@ function midnightOf(date: string): number {
 }
 
 /**
- * Milliseconds of the offset in a text such as `+05:45`, `-03` or `11/1/2026, GMT+0100`; 0 without one, `NaN`
- * for an impossible one.
+ * Returns milliseconds of the offset in a text such as `+05:45`, `-03` or `11/1/2026, GMT+0100`; 0 without
+ * one, `NaN` for an impossible one.
  */
 export function offsetMsIn(text: string): number {
   const [, sign, hours = 0, minutes = 0] = /([+-])(\d\d):?(\d\d)?/.exec(text) ?? [];

@@ -1,9 +1,8 @@
 import { type TimeTokens, wordsFor } from './time-tokens.ts';
 
-/** A day as it was typed. */
 export type Day =
   | { readonly kind: 'day'; readonly daysAgo: number }
-  /** The latest such day of the week (0 is Sunday): today too, unless `isLast`. */
+  /** The latest such day of the week (0 is Sunday), including today unless `isLast`. */
   | { readonly kind: 'weekday'; readonly weekday: number; readonly isLast: boolean }
   | CalendarDay;
 
@@ -11,13 +10,13 @@ export interface CalendarDay {
   readonly kind: 'calendar';
   /** Four digits. */
   readonly year?: string | undefined;
-  /** `11-20`. It may be a day that no month has. */
+  /** `11-20`. May be an impossible day. */
   readonly monthDay: string;
   /** The day of the week that was typed before the date. */
   readonly weekday?: number;
   /**
-   * `2026-11-20` is extended and `20261120` basic, as ISO 8601 calls them; `20 Nov 2026` names its month.
-   * Other forms have none.
+   * In terms of ISO 8601, `2026-11-20` is extended and `20261120` basic; `20 Nov 2026` is named. Undefined
+   * for other forms.
    */
   readonly notation?: 'extended' | 'basic' | 'named';
 }
@@ -49,7 +48,7 @@ const MONTHS = wordsFor(
 );
 const ORDINAL_ENDINGS = wordsFor(['st nd rd th', true]);
 
-/** Reads a near day, a day of the week, or a date with or without its day of the week and its year. */
+/** Reads `today` and the like, a day of the week, or a date, optionally with a day of the week and a year. */
 export function readDay(tokens: TimeTokens): Day | undefined {
   const daysAgo = tokens.word(NEAR_DAYS);
   if (daysAgo !== undefined) return { kind: 'day', daysAgo };
@@ -144,7 +143,7 @@ function readDottedDate(tokens: TimeTokens): CalendarDay | undefined {
   return { kind: 'calendar', year, monthDay: `${two(month)}-${two(day)}` };
 }
 
-/** `11-20`, a date without its year, as narrow tables print it. */
+/** Reads `11-20`, a date without its year, as printed in narrow tables. */
 function readMonthAndDay(tokens: TimeTokens): CalendarDay | undefined {
   const month = tokens.number(2);
   const day = tokens.numberAfter('-', 2);
@@ -180,7 +179,7 @@ function readMonthThenDay(tokens: TimeTokens): CalendarDay | undefined {
   return { kind: 'calendar', year, monthDay: `${month}-${day}`, notation: 'named' };
 }
 
-/** Two digits, of `5` or `5th`. */
+/** Reads `5` or `5th` as two digits. */
 function readDayOfMonth(tokens: TimeTokens): string | undefined {
   const day = tokens.number(1, 2);
   tokens.word(ORDINAL_ENDINGS);

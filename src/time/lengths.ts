@@ -3,7 +3,7 @@ export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 
-/** A unit of a length of time, as people write it. */
+/** A unit of a length of time, as typed. */
 export type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w';
 
 const UNIT_MS: Readonly<Record<DurationUnit, number>> = {
@@ -14,12 +14,12 @@ const UNIT_MS: Readonly<Record<DurationUnit, number>> = {
   d: DAY_MS,
   w: 7 * DAY_MS,
 };
-/** The units that a length is printed in, the largest first. */
+/** Units for printing a length, the largest first. */
 const PRINTED_UNITS = ['d', 'h', 'm', 's'] as const;
 
 /**
- * Reads a length of time such as `15s` or `2m`; undefined if it is none. A number alone is of the `bare`
- * unit, if there is one; zero needs none.
+ * Parses a length of time such as `15s` or `2m`; undefined for any other text. A bare number has the `bare`
+ * unit, if given; zero needs none.
  */
 export function durationMs(text: string, bare?: DurationUnit): number | undefined {
   const match = /^(\d{1,9})(ms|[smhdw])?$/.exec(text);
@@ -29,7 +29,7 @@ export function durationMs(text: string, bare?: DurationUnit): number | undefine
   return unit && count * UNIT_MS[unit];
 }
 
-/** A length of time in the largest unit that keeps it whole: `90s`, `2m`, `1h`. */
+/** Formats a length of time in the largest unit that keeps it whole: `90s`, `2m`, `1h`. */
 export function durationText(lengthMs: number): string {
   for (const unit of PRINTED_UNITS) {
     const unitMs = UNIT_MS[unit];

@@ -9,9 +9,9 @@ import type { TimeZone } from './time-zone.ts';
 export interface Period {
   /** `2026-10-31` or `2026-10`. */
   readonly text: string;
-  /** The last instant before it, at the service's precision of a ten-millionth of a second. */
+  /** The last instant before the period, at the service's precision of a ten-millionth of a second. */
   readonly after: Instant;
-  /** The first instant after it. */
+  /** The first instant after the period. */
   readonly before: Instant;
 }
 
@@ -19,8 +19,8 @@ export interface Period {
 const LAST_FRACTION = '9999999';
 
 /**
- * Reads a day: `2026-10-31`, `31 Oct`, `yesterday`, `monday`; undefined for any other text. Days without a
- * date are counted from `now` (milliseconds since the epoch) on the zone's calendar.
+ * Reads a day: `2026-10-31`, `31 Oct`, `yesterday`, `monday`; undefined for any other text. Relative days
+ * count from `now` (milliseconds since the epoch) in the zone's calendar.
  */
 export function readDayPeriod(text: string, now: number, zone: TimeZone): Period | undefined {
   if (isMonth(text)) return undefined;
@@ -35,7 +35,7 @@ function isMonth(text: string): boolean {
   return /^\s*\d{4}-\d\d\s*$/.test(text);
 }
 
-/** The same for a month: `2026-10`, `Oct 2026`, or the latest `October`. */
+/** Reads a month: `2026-10`, `Oct 2026`, or the latest `October`. */
 export function readMonthPeriod(text: string, now: number, zone: TimeZone): Period | undefined {
   const read = new TimeTokens(text).wholly(readMonth);
   if (!read) return undefined;
@@ -60,7 +60,7 @@ function justBefore({ seconds }: Instant): Instant {
   return { text: text.replace('Z', `.${LAST_FRACTION}Z`), seconds: seconds - 1, fraction: LAST_FRACTION };
 }
 
-/** The first instant that may be after another: after the last tick of a second it is the next second. */
+/** Returns the next second for the last tick of a second, and other instants unchanged. */
 export function firstAfter(after: Instant): Instant {
   return after.fraction.startsWith(LAST_FRACTION)
     ? fullText({ ...after, seconds: after.seconds + 1 })

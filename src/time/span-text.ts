@@ -1,6 +1,6 @@
 import { type TimeTokens, wordsFor } from './time-tokens.ts';
 
-/** A length of time as the calendar counts it: months differ in length. */
+/** A length of time by the calendar, since months differ in length. */
 export interface CalendarSpan {
   readonly seconds: number;
   readonly months: number;
@@ -23,7 +23,7 @@ const UNITS = wordsFor(
   ['mo mos mth mths month months', MONTH],
   ['y yr yrs year years', YEAR],
 );
-/** The digits of a count. More would be no time that can be written, in any unit. */
+/** Most digits of a count. More would exceed any time that can be written. */
 const MOST_DIGITS = 9;
 
 const AGO = wordsFor(['ago', true]);
@@ -57,13 +57,16 @@ function readSpan(tokens: TimeTokens): CalendarSpan | undefined {
 function readCountOfUnits(tokens: TimeTokens): CalendarSpan | undefined {
   const count = tokens.number(1, MOST_DIGITS);
   tokens.sign(' ');
-  // A capital M is a month to some and a minute to others.
+  // A capital M is a month to some people and a minute to others.
   if (count === undefined || tokens.next === 'M') return undefined;
   const unit = tokens.word(UNITS);
   return unit && times(Number(count), unit);
 }
 
-/** Goes on behind `1h`: nothing, a space, a comma and a space, or also `and`. A comma alone joins nothing. */
+/**
+ * Continues after `1h`: with nothing, a space, or a comma and a space, and an optional `and`. A comma alone
+ * does not join.
+ */
 function skipJoint(tokens: TimeTokens): boolean {
   const hasComma = tokens.sign(',') !== undefined;
   const hasSpace = tokens.sign(' ') !== undefined;
@@ -84,7 +87,7 @@ const CLOCK_UNITS: ReadonlyMap<string, CalendarSpan> = new Map([
   ['s', SECOND],
 ]);
 
-/** The span of a duration of ISO 8601, such as `P1DT12H`; undefined for any other text. */
+/** Parses an ISO 8601 duration, such as `P1DT12H`; undefined for any other text. */
 export function isoDuration(text: string): CalendarSpan | undefined {
   const [, days = '', clock = ''] = ISO_DURATION.exec(text.trim()) ?? [];
   const spans = [...spansOf(days, DATE_UNITS), ...spansOf(clock, CLOCK_UNITS)];

@@ -2,7 +2,7 @@ import { type Advice, advise, hooktrail } from '../advice.ts';
 import { parseInstant } from './instant.ts';
 import { parseTime } from './time-text.ts';
 
-/** Returns the form to type instead of a text that is not a point in time. */
+/** Suggests a form for a text that is not a point in time. */
 export function timeAdvice(text: string): Advice {
   const given = text.trim();
   return (
@@ -13,20 +13,22 @@ export function timeAdvice(text: string): Advice {
   );
 }
 
-/** Of `5M`, which is five months to some and five minutes to others. */
+/** `5M` is five months to some people and five minutes to others. */
 function adviceOnCapitalM(given: string): string | undefined {
   const count = /^(\d{1,9})M( ago)?$/.exec(given)?.[1];
   return count && `write ${count}mo for months, ${count}m for minutes`;
 }
 
-/** Of `-2h`, with a hyphen or a minus sign. */
+/** Accepts a hyphen or a minus sign, as in `-2h`. */
 function adviceOnMinus(given: string): string | undefined {
   const span = /^[-−](\d.*)/.exec(given)?.[1];
   if (span === undefined || parseTime(span)?.kind !== 'ago') return undefined;
   return `write ${span}: a span counts back from now`;
 }
 
-/** Of `11/12/2026`, whose month stands first to some and second to others: the dates that it may be. */
+/**
+ * Suggests both dates that `11/12/2026` may mean, since some people put the month first and others the day.
+ */
 function adviceOnStrokes(given: string): string | undefined {
   const [, one = '', other = '', year, rest = ''] =
     /^(\d{1,2})[/-](\d{1,2})[/-](\d{4})(.*)/.exec(given) ?? [];
@@ -37,7 +39,7 @@ function adviceOnStrokes(given: string): string | undefined {
   return `write ${[...dates].map((date) => date + rest).join(' or ')}`;
 }
 
-/** `2026-11-20`; undefined if the calendar has no such day. */
+/** Returns undefined if the calendar has no such day. */
 function dateText(year: string | undefined, month: string, day: string): string | undefined {
   return parseInstant(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`)?.text;
 }

@@ -8,11 +8,10 @@ import { type TimeZone, UTC } from './time-zone.ts';
 import { readZone } from './zone-text.ts';
 
 /**
- * Reads a point in time, in any case of letters and with white space around it: a date, a date-time, a time
- * of day, a span ago or ahead, seconds or milliseconds since the epoch, RFC 2822, `now`, `today`,
- * `yesterday`, days of the week, and each form in which times are printed. Times and days without a zone are
- * those of `zone`. Returns undefined for any other text, and for what means different times to different
- * people: `timeAdvice` has the right form of those.
+ * Reads a point in time, ignoring case and surrounding white space: a date, a date-time, a time of day, a
+ * span ago or ahead, seconds or milliseconds since the epoch, RFC 2822, `now`, `today`, `yesterday`, days of
+ * the week, and every printed form of times. Times and days without a zone are in `zone`. Returns undefined
+ * for any other text, and for ambiguous ones, for which `timeAdvice` suggests a form.
  */
 export function parseTime(text: string, zone: TimeZone = UTC): Time | undefined {
   const tokens = new TimeTokens(text);
@@ -26,7 +25,7 @@ export function parseTime(text: string, zone: TimeZone = UTC): Time | undefined 
   return dated && timeOf(dated, zone);
 }
 
-/** Seconds (10 digits) or milliseconds (13) since the epoch, after `@` of any length. */
+/** Reads seconds (10 digits) or milliseconds (13) since the epoch; with `@` of any length. */
 function readEpoch(tokens: TimeTokens): Instant | undefined {
   const isMarked = tokens.sign('@') !== undefined;
   const digits = tokens.number(1, Number.POSITIVE_INFINITY);
@@ -44,7 +43,7 @@ function readNow(tokens: TimeTokens): CalendarSpan | undefined {
   return tokens.word(NOW);
 }
 
-/** A day, a time of day and a zone. One of the first two is there; a zone belongs to a time of day. */
+/** Has a day or a time of day, or both; a zone requires a time of day. */
 interface Dated {
   readonly day: Day;
   readonly clock?: TimeOfDay | undefined;
@@ -63,7 +62,7 @@ function readDayFirst(tokens: TimeTokens): Dated | undefined {
 }
 
 function readBehindClock(day: Day | undefined, clock: TimeOfDay, tokens: TimeTokens): Dated {
-  // git prints the year before the zone, `date` behind it.
+  // git prints the year before the zone, `date` after it.
   const yearBefore = readLateYear(day, tokens);
   const zone = readZone(tokens);
   const year = yearBefore ?? readLateYear(day, tokens);
@@ -71,7 +70,7 @@ function readBehindClock(day: Day | undefined, clock: TimeOfDay, tokens: TimeTok
 }
 
 const AT = wordsFor(['at', true]);
-/** ISO 8601 joins a date and a time of day by it. */
+/** Joins a date and a time of day in ISO 8601. */
 const T = wordsFor(['t', true]);
 
 function readClockBehind(day: Day | undefined, tokens: TimeTokens): TimeOfDay | undefined {
@@ -90,7 +89,7 @@ function readClockBehind(day: Day | undefined, tokens: TimeTokens): TimeOfDay | 
   return date?.notation === 'basic' ? readBasicClock(tokens) : undefined;
 }
 
-/** The year of a date that names its month, behind the time of day: `Fri Nov 20 08:30:00 2026`. */
+/** Reads the year of a date with a named month after the time of day: `Fri Nov 20 08:30:00 2026`. */
 function readLateYear(day: Day | undefined, tokens: TimeTokens): string | undefined {
   if (day?.kind !== 'calendar' || day.notation !== 'named' || day.year !== undefined) return undefined;
   return tokens.numberAfter(' ', 4);
@@ -122,7 +121,7 @@ function skipComment(tokens: TimeTokens): void {
   });
 }
 
-/** The first instant of a day at `now` (milliseconds since the epoch); undefined if no calendar has it. */
+/** Returns a day's first instant at `now` (milliseconds since the epoch); undefined for an impossible day. */
 export function firstInstantOf(day: Day, now: number, zone: TimeZone): Instant | undefined {
   const time = timeOf({ day }, zone);
   return time && resolveTime(time, now);
@@ -134,12 +133,12 @@ function timeOf({ day, clock, zone: ownZone }: Dated, defaultZone: TimeZone): Ti
   if (day.kind !== 'calendar') return { ...day, clock: clockText, zone };
   if (day.year === undefined) {
     const rest = `${day.monthDay}T${clockText}`;
-    // 2000 has each day that any year has.
+    // The year 2000 has every day that any year has.
     return parseInstant(`2000-${rest}Z`) && { kind: 'yearless', rest, zone };
   }
   const date = `${day.year}-${day.monthDay}`;
   if (day.weekday !== undefined && day.weekday !== new Date(`${date}T00:00Z`).getUTCDay()) return undefined;
-  // ISO 8601 is sent as precisely as it was typed: a date alone, a time without its seconds.
+  // ISO 8601 is sent with the typed precision: a date alone, a time without its seconds.
   const sentClock = day.notation === 'extended' ? (clock?.isoText ?? clockText) : clockText;
   const instant = instantIn(clock ? `${date}T${sentClock}` : date, zone);
   return instant && { kind: 'instant', instant };

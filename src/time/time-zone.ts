@@ -3,13 +3,12 @@ import { UsageError } from '../errors.ts';
 import { offsetMsIn, readDateTime } from './date-time.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from './lengths.ts';
 
-/** The number of cached offsets: computing one takes microseconds, and there may be millions of events. */
+/** Cached offsets: computing one takes microseconds, and there may be millions of events. */
 const REMEMBERED = 10_000;
 
 /**
- * A zone in which times are read and printed. Times are milliseconds since the epoch; a wall time is the time
- * that the zone's clock shows, as if it were UTC. Offsets are whole minutes: offsets before 1972 lose their
- * seconds.
+ * A zone for reading and printing times. Times are milliseconds since the epoch; a wall time is the zone's
+ * clock time as if it were UTC. Offsets are whole minutes: offsets before 1972 lose their seconds.
  */
 export class TimeZone {
   /** `UTC`, or a name of the IANA database. */
@@ -18,7 +17,7 @@ export class TimeZone {
   readonly #format: Intl.DateTimeFormat | undefined;
   readonly #offsets = new Map<number, number>();
 
-  /** Throws `RangeError` for a name that the platform does not know. */
+  /** Throws `RangeError` for a name unknown to the platform. */
   constructor(name: string) {
     this.name = name;
     this.isUtc = name === 'UTC';
@@ -47,8 +46,8 @@ export class TimeZone {
   }
 
   /**
-   * The times at which the clock shows a wall time, earliest first. There are two if clocks are put back over
-   * it. If clocks are put forward over it, the result is the time of that change.
+   * Returns the times at which the clock shows a wall time, earliest first. There are two when clocks are put
+   * back over it. When clocks are put forward over it, returns the time of that change.
    */
   timesAt(wall: number): readonly number[] {
     // No zone is more than 14 hours away from UTC, and no clock changes twice within two days.
@@ -59,7 +58,7 @@ export class TimeZone {
     return shown.length > 0 ? shown : [this.#changeBetween(earlier, later)];
   }
 
-  /** The first full minute at which the offset is that of the later time. */
+  /** Bisects for the first full minute with the later offset. */
   #changeBetween(earlier: number, later: number): number {
     let [low, high] = [Math.floor(earlier / MINUTE_MS), Math.ceil(later / MINUTE_MS)];
     const after = this.offsetAt(later);
@@ -72,8 +71,8 @@ export class TimeZone {
   }
 
   /**
-   * A date-time of ISO 8601 in this zone, with its offset and every digit. Other texts are unchanged, such as
-   * the time of a wall clock, which has no offset.
+   * Converts a date-time of ISO 8601 to this zone, with its offset and every digit. Returns other texts
+   * unchanged, such as a wall-clock time, which has no offset.
    */
   shown(text: string): string {
     if (this.isUtc && text.endsWith('Z') && text[10] === 'T') return text;
@@ -90,14 +89,14 @@ export class TimeZone {
 
 export const UTC = new TimeZone('UTC');
 
-/** `+05:45`. */
+/** Formats an offset as `+05:45`. */
 export function offsetText(offset: number): string {
   const minutes = Math.abs(offset) / MINUTE_MS;
   const digits = (number: number) => String(Math.floor(number)).padStart(2, '0');
   return `${offset < 0 ? '-' : '+'}${digits(minutes / 60)}:${digits(minutes % 60)}`;
 }
 
-/** The machine's own zone; UTC if it is unknown. */
+/** UTC if the machine's zone is unknown. */
 export function localZone(context: Pick<Context, 'machine'>): TimeZone {
   try {
     return zoneOf('local', context);
@@ -106,7 +105,7 @@ export function localZone(context: Pick<Context, 'machine'>): TimeZone {
   }
 }
 
-/** The zone of that name; `local` is the machine's. Throws `UsageError` if the machine's zone is unknown. */
+/** `local` is the machine's zone. Throws `UsageError` if that is unknown. */
 export function zoneOf(name: string, { machine }: Pick<Context, 'machine'>): TimeZone {
   const meant = name === 'local' ? machine.timezone : name;
   if (/^(UTC|Etc\/UTC)$/.test(meant)) return UTC;
@@ -121,21 +120,19 @@ export function zoneOf(name: string, { machine }: Pick<Context, 'machine'>): Tim
 }
 
 /**
- * The zone that a text names: `UTC`, `local`, or a name of the IANA database in its usual spelling; undefined
- * for others.
+ * Returns `UTC`, `local`, or a name of the IANA database in its usual spelling; undefined for other texts.
  */
 export function zoneNamed(text: string): string | undefined {
   const name = text.trim();
   if (/^(UTC|Etc\/UTC)$/i.test(name)) return 'UTC';
   if (/^local$/i.test(name)) return 'local';
-  // Newer platforms take offsets such as +02:00 too, which know nothing of clock changes.
+  // Newer platforms also accept offsets such as +02:00, which ignore clock changes.
   if (!/[a-z]/i.test(name) || !isZone(name)) return undefined;
   return zoneNames().find((known) => known.toLowerCase() === name.toLowerCase()) ?? name;
 }
 
-/** The names of zones that may be given. */
 export function zoneNames(): string[] {
-  // Platforms list some zones by their former names only, and take both.
+  // Platforms list some zones only by their former names, but accept both.
   const all = [...Intl.supportedValuesOf('timeZone'), ...RENAMED.filter(isZone)];
   return [...new Set(['UTC', 'local', ...all.sort()])];
 }

@@ -3,7 +3,7 @@ import type { Zone } from './resolve-time.ts';
 import { type TimeTokens, wordsFor } from './time-tokens.ts';
 import { TimeZone, zoneNamed } from './time-zone.ts';
 
-/** The zones that RFC 2822 (section 4.3) names, and those of central Europe. */
+/** The zones named in RFC 2822 (section 4.3), and those of central Europe. */
 const ABBREVIATIONS = wordsFor(
   ['z gmt utc ut', 'Z'],
   ['cet', '+01:00'],
@@ -17,10 +17,10 @@ const ABBREVIATIONS = wordsFor(
   ['pst', '-08:00'],
   ['pdt', '-07:00'],
 );
-/** These may stand directly before an offset. */
+/** Words allowed directly before an offset. */
 const PREFIXES = wordsFor(['gmt utc', true]);
 
-/** Reads a zone behind a time of day, with or without a space before it. */
+/** Reads a zone after a time of day, with or without a space. */
 export function readZone(tokens: TimeTokens): Zone | undefined {
   return tokens.attempt(() => {
     tokens.sign(' ');
@@ -28,7 +28,7 @@ export function readZone(tokens: TimeTokens): Zone | undefined {
   });
 }
 
-/** `+02`, `+0200`, `+02:00`, and with `UTC` or `GMT` before it also `+2` and `+5:30`. */
+/** `+02`, `+0200`, `+02:00`, and after `UTC` or `GMT` also `+2` and `+5:30`. */
 function readOffset(tokens: TimeTokens): string | undefined {
   return tokens.attempt(() => {
     const hasPrefix = tokens.word(PREFIXES) !== undefined;
@@ -39,7 +39,7 @@ function readOffset(tokens: TimeTokens): string | undefined {
   });
 }
 
-/** `02:00` of `0200`, of `02:00`, and of `02`. */
+/** Returns `02:00` for `0200`, `02:00` and `02`. */
 function readOffsetDigits(tokens: TimeTokens, fewestDigits: number): string | undefined {
   const together = tokens.number(4);
   if (together !== undefined) return `${together.slice(0, 2)}:${together.slice(2)}`;
@@ -48,7 +48,7 @@ function readOffsetDigits(tokens: TimeTokens, fewestDigits: number): string | un
   return hours && `${hours.padStart(2, '0')}:${minutes}`;
 }
 
-/** `CET`, or a name of the IANA database, which has a stroke: `Europe/Berlin`, `Etc/GMT+5`. */
+/** Reads `CET`, or a name of the IANA database, which has a slash: `Europe/Berlin`, `Etc/GMT+5`. */
 function readZoneName(tokens: TimeTokens): Zone | undefined {
   let text = '';
   while (tokens.next !== undefined && tokens.next !== ' ') text += tokens.any();
