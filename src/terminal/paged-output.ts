@@ -6,8 +6,8 @@ import type { Context, Pager } from '../context.ts';
 
 /**
  * Runs the work with an output that switches to the user's pager as soon as the text does not fit on the
- * terminal. What is written to standard error after the first data is held back until the end, or until the
- * user has left the pager.
+ * terminal. Standard error written after the first data is held back until the end, or until the user has
+ * left the pager.
  */
 export async function withPager<Result>(
   context: Context,
@@ -16,7 +16,7 @@ export async function withPager<Result>(
   const { stdout, stderr, environment, machine, openPager, holdOff } = context;
   const command = pagerCommand(environment, machine.platform);
   if (!stdout.isTerminal || !openPager || !command) return await work(context);
-  // In the order in which they were written: data, and messages that came after some of it.
+  // Data, and the messages written after some of it, in order.
   let held: { readonly chunk: string | Uint8Array; readonly isData: boolean }[] = [];
   let lines = 0;
   let pager: Pager | undefined;
@@ -26,7 +26,7 @@ export async function withPager<Result>(
     if (pager) return await pager.write(chunk);
     held.push({ chunk, isData: true });
     lines += linesOf(chunk, stdout.columns);
-    // The shell's prompt needs one line, too.
+    // The shell's prompt also needs one line.
     if (lines < stdout.rows) return;
     opened.abort();
     // Ctrl-C is for the pager. If we ended first, pager and shell would share the terminal.
@@ -61,10 +61,10 @@ function linesOf(chunk: string | Uint8Array, columns: number): number {
   return lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / columns)), 0);
 }
 
-/** Returns `HOOKTRAIL_PAGER`, `PAGER`, or less if it is installed; undefined if the user wants no pager. */
+/** Returns `HOOKTRAIL_PAGER`, `PAGER`, or less if it is installed; undefined for no pager. */
 function pagerCommand(environment: Context['environment'], platform: string): string | undefined {
   if (environment['TERM'] === 'dumb') return undefined;
-  // PAGER is what the person wants who started the agent.
+  // PAGER was set for the person who started the agent.
   const usual = agentVariable(environment) ? '' : environment['PAGER'];
   const own = environment['HOOKTRAIL_PAGER'] ?? usual;
   if (own !== undefined) return own === '' || own === 'cat' ? undefined : own;

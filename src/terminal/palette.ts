@@ -1,7 +1,7 @@
 import { agentVariable } from '../agent-mode.ts';
 import type { Context, Environment, Output } from '../context.ts';
 
-/** Colours each role that text has in the output, or leaves it as it is. */
+/** Colours text by its role, or leaves it unchanged. */
 export interface Palette {
   bold(text: string): string;
   dim(text: string): string;
@@ -9,7 +9,7 @@ export interface Palette {
   bad(text: string): string;
   caution(text: string): string;
   accent(text: string): string;
-  /** What was searched for. */
+  /** A match of a search. */
   mark(text: string): string;
 }
 
@@ -27,8 +27,8 @@ export const plain: Palette = {
 export type ColorLevel = 0 | 1 | 2 | 3;
 
 /**
- * Decides how much colour a stream gets: by `--no-color`, then `FORCE_COLOR` (0–3), then `NO_COLOR` (any
- * value that is not empty, see no-color.org), then by what the terminal can show.
+ * Decides a stream's colour: by `--no-color`, then `FORCE_COLOR` (0–3), then `NO_COLOR` (any non-empty value,
+ * see no-color.org), then by the terminal's abilities.
  */
 export function colorLevel(stream: Output, environment: Environment, flag: boolean | undefined): ColorLevel {
   if (flag === false) return 0;
@@ -42,19 +42,19 @@ export function colorLevel(stream: Output, environment: Environment, flag: boole
   return stream.colorDepth >= 4 ? 1 : 0;
 }
 
-/** Returns the palette of a colour level. The colour library is loaded only if there is colour. */
+/** The colour library is loaded only if there is colour. */
 export async function paletteOf(level: ColorLevel): Promise<Palette> {
   if (level === 0) return plain;
   const { Chalk } = await import('chalk');
   const { bold, dim, green, red, magenta, cyan, inverse } = new Chalk({ level });
-  // chalk joins all that it is called with, such as the index that `map` passes.
+  // chalk joins all its arguments, such as the index passed by `map`.
   const one = (paint: (text: string) => string) => (text: string) => paint(text);
   return {
     bold: one(bold),
     dim: one(dim),
     good: one(green),
     bad: one(red),
-    // Yellow cannot be read on a white background.
+    // Yellow is unreadable on a white background.
     caution: one(magenta),
     accent: one(cyan),
     mark: one(inverse),
@@ -65,7 +65,7 @@ const BAD = /^(fail|error|reject|dead|undeliver|expired)/i;
 const GOOD = /^(success|succeed|ok$|deliver|sent$|complete|published$|done$|active$)/i;
 const WAITING = /^(pending|retry|queued|progress|in[ _-]?progress|waiting|unknown)/i;
 
-/** Returns the colour of a status, or undefined for an unknown word. */
+/** Returns undefined for an unknown word. */
 export function statusPaint(status: string, palette: Palette): ((text: string) => string) | undefined {
   if (BAD.test(status)) return palette.bad;
   if (GOOD.test(status)) return palette.good;
@@ -73,16 +73,15 @@ export function statusPaint(status: string, palette: Palette): ((text: string) =
 }
 
 /**
- * Returns whether printed lines may be redrawn: not on a dumb terminal, nor with `ACCESSIBLE`, which says
- * that a screen reader is in use.
+ * True if printed lines may be redrawn: not on a dumb terminal, nor with `ACCESSIBLE`, which is set for
+ * screen readers.
  */
 export function redraws({ TERM, ACCESSIBLE }: Environment): boolean {
   return TERM !== 'dumb' && (!ACCESSIBLE || ACCESSIBLE === '0');
 }
 
 /**
- * Returns whether output may use characters beyond ASCII: not on a dumb terminal, nor if the locale excludes
- * them.
+ * True if output may have characters beyond ASCII: not on a dumb terminal, nor if the locale excludes them.
  */
 export function takesUnicode({ environment, machine }: Pick<Context, 'environment' | 'machine'>): boolean {
   if (environment['TERM'] === 'dumb') return false;

@@ -7,7 +7,7 @@ import type { Reporter } from './reporter.ts';
 import { grouped, terminalSafeLine, withAsciiCuts } from './terminal-text.ts';
 
 export interface Progress {
-  /** Replaces the given parts. The next frame shows them. */
+  /** Replaces the given parts, for the next frame. */
   update(state: ProgressState): void;
   /** Clears the line. Call it even if the work fails. */
   stop(): void;
@@ -15,14 +15,13 @@ export interface Progress {
 
 /** Milliseconds before a spinner appears, so that it does not flash during a short read. */
 const PATIENCE_MS = 300;
-/** The interval between progress lines on a terminal where lines are not redrawn. */
+/** Milliseconds between progress lines on a terminal without redrawing. */
 const LINE_INTERVAL_MS = 10_000;
 
 /**
- * Shows a line about a long read on standard error if that is a terminal, but not under `--quiet`, and not
- * while standard output is a pipe: what reads it, such as `head` or `less`, may write to the same terminal at
- * any moment. While the line is shown, the library erases it before any other output of this process and
- * draws it again below.
+ * Shows a line about a long read on standard error if that is a terminal, but not under `--quiet`, nor while
+ * standard output is a pipe: its reader, such as `head` or `less`, may write to the same terminal at any
+ * moment. The library erases the line before any other output of this process and redraws it below.
  */
 export function startProgress(
   context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'machine' | 'clock' | 'memory'>,
@@ -60,12 +59,12 @@ export function startProgress(
     if (isStopped || spinner || memory.question) return;
     spinner = ora({
       text: text(),
-      // The usual one is of Braille.
+      // The default spinner consists of Braille characters.
       ...(isUnicode ? {} : { spinner: 'line' as const }),
       stream: stderr.stream(),
       isEnabled: true,
       color: reporter.palette === plain ? false : 'cyan',
-      // A crash would leave the cursor hidden and the input discarded.
+      // After a crash, the cursor would stay hidden and input be discarded.
       hideCursor: false,
       discardStdin: false,
     }).start();
@@ -98,17 +97,17 @@ export function startProgress(
 export interface ProgressState {
   readonly pages?: number | undefined;
   readonly events?: number | undefined;
-  /** The number of all matching events, if the service gives it. */
+  /** Number of all matching events, if the service gives it. */
   readonly total?: number | undefined;
-  /** Events per second; computed from the time that passed if not given. */
+  /** Events per second; computed from the elapsed time by default. */
   readonly rate?: number | undefined;
   /** Seconds until the end, if known. */
   readonly secondsLeft?: number | undefined;
-  /** The reason why the read is waiting; empty if it is not. */
+  /** Why the read is waiting; empty if it is not. */
   readonly note?: string | undefined;
 }
 
-/** One line: `searching: 12 pages, 6,000 of 200,000 events (3%), 4,500/s; note`. */
+/** Formats one line: `searching: 12 pages, 6,000 of 200,000 events (3%), 4,500/s; note`. */
 export function progressText(label: string, state: ProgressState, seconds: number): string {
   const { pages, events, total, note } = state;
   const parts: string[] = [];

@@ -5,35 +5,33 @@ import { type HooktrailError, InterruptedError } from '../errors.ts';
 import { redraws } from './palette.ts';
 import { fittedLines, terminalSafeLine } from './terminal-text.ts';
 
-/** The parts of the context that a question needs. */
 export type PromptContext = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'environment' | 'memory'>;
 
-/** Returns what is wrong with an answer, or undefined if it is right. */
 export type Check = (answer: string) => string | undefined | Promise<string | undefined>;
 
-/** Returns whether questions can be asked: standard error and standard input have to be terminals. */
+/** True if questions can be asked: standard error and standard input have to be terminals. */
 export function canPrompt({ stdin, stderr }: Pick<Context, 'stdin' | 'stderr'>): boolean {
   return stderr.isTerminal && stdin.isTerminal;
 }
 
-/** The user pressed Ctrl-D, or the terminal's input ended: there will be no answer. */
+/** The user pressed Ctrl-D, or the terminal's input ended. */
 export class NoAnswerError extends InterruptedError {}
 
 /**
- * Asks until the answer, without white space around it, passes the check. Only where `canPrompt`.
- * Throws `InterruptedError` on Ctrl-C, and the `NoAnswerError` among them on Ctrl-D.
+ * Asks until the trimmed answer passes the check. Requires `canPrompt`. Throws `InterruptedError` on Ctrl-C,
+ * `NoAnswerError` on Ctrl-D.
  */
 export async function promptText(message: string, context: PromptContext, check?: Check): Promise<string> {
   return await ask(message, context, false, check);
 }
 
-/** How long the lines that were pasted together may take to come. */
+/** Time for further pasted lines to arrive. */
 interface Rest {
   readonly clock: Clock;
   readonly milliseconds: number;
 }
 
-/** Asks as `promptText` does. Lines that are pasted together are one answer, with line ends between them. */
+/** Asks as `promptText` does. Lines pasted together form one answer, separated by line feeds. */
 export async function promptLines(
   message: string,
   context: PromptContext,
@@ -43,7 +41,7 @@ export async function promptLines(
   return await ask(message, context, false, check, false, rest);
 }
 
-/** Asks as `promptText` does, without showing what is typed. `isOptional`: an empty answer is one. */
+/** Asks as `promptText` does, without showing what is typed. `isOptional`: accepts an empty answer. */
 export async function promptSecret(
   message: string,
   context: PromptContext,
@@ -52,7 +50,7 @@ export async function promptSecret(
   return trimValue(await ask(message, context, true, check, isOptional));
 }
 
-/** Asks a question whose answer is yes or no. Throws `declined` if it is no. Only where `canPrompt`. */
+/** Asks a yes-or-no question. Throws `declined` on no. Requires `canPrompt`. */
 export async function confirm(text: string, context: PromptContext, declined: HooktrailError): Promise<void> {
   const check = (answer: string) => (/^(y|yes|n|no)$/i.test(answer) ? undefined : 'answer yes or no');
   if (!/^y/i.test(await promptText(`${text} (yes or no)`, context, check))) throw declined;
@@ -78,7 +76,7 @@ async function ask(
   });
   // After Ctrl-Z and `fg` Node leaves the input paused: no key would arrive, not even Ctrl-C.
   lines.on('SIGCONT', () => memory.question?.show());
-  // Of several lines that are pasted at once, Node gives the question the first.
+  // Node gives the question only the first of several lines pasted at once.
   const pasted: string[] = [];
   lines.on('line', (line) => pasted.push(line));
   try {
@@ -87,7 +85,7 @@ async function ask(
       memory.question = {
         clear: isEdited ? '\r\x1b[K' : '\n',
         show: () => {
-          // Other output has replaced the rows where the editor believes its question to be.
+          // Other output has replaced the rows where the editor assumes its question.
           Object.assign(lines, { prevRows: 0 }).prompt(true);
           if (isSecret) stderr.write(question).catch(() => undefined);
         },
@@ -108,16 +106,16 @@ async function ask(
   }
 }
 
-/** The command that the lines of an answer come from. */
+/** The state of a prompt that reads pasted lines. */
 interface Pasting {
   readonly lines: Interface;
-  /** The lines that came while no question was open. */
+  /** Lines that arrived while no question was open. */
   readonly pasted: readonly string[];
   readonly rest: Rest | undefined;
   readonly context: PromptContext;
 }
 
-/** Returns a line with those that were pasted with it. The last of them may still wait for its Enter. */
+/** Collects the lines pasted together. The last one may still lack its Enter. */
 async function withRest(
   line: string,
   next: () => Promise<string>,
@@ -146,7 +144,7 @@ async function answerTo(
   const either = { signal: AbortSignal.any([signal, over.signal]) };
   try {
     if (!isSecret) return await lines.question(question, either);
-    // Reading starts before the question is shown, so that an answer that is already there is not lost.
+    // Start reading before the question is shown, so that an early answer is not lost.
     const [answer] = await Promise.all([lines.question('', either), stderr.write(question)]);
     return answer;
   } catch (error) {

@@ -4,7 +4,6 @@ import { type ErrorParts, ExitCode, type HooktrailError, InterruptedError } from
 import { type ColorLevel, colorLevel, type Palette, paletteOf, redraws, takesUnicode } from './palette.ts';
 import { fittedLines, terminalSafe, terminalSafeBlock } from './terminal-text.ts';
 
-/** The options that decide how much is printed, and in what colour. */
 export interface ReporterFlags extends RunFlags {
   readonly verbose?: boolean;
   readonly debug?: boolean;
@@ -12,34 +11,29 @@ export interface ReporterFlags extends RunFlags {
   readonly quiet?: boolean;
 }
 
-/** How errors and warnings are written: for people, or as one line of JSON each. */
 export type ErrorFormat = 'text' | 'json';
 
-/** A command's messages to a person, on standard error. */
 export interface Reporter {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly debug: boolean;
-  /** The colour level of standard output. */
   readonly stdoutColor: ColorLevel;
   /** False if the locale excludes characters beyond ASCII. */
   readonly takesUnicode: boolean;
   readonly palette: Palette;
-  /** Prints text that the user needs to continue, whatever the options are. */
+  /** Prints regardless of options, for text that the user needs to continue. */
   say(text: string): void;
   /** Prints nothing under `--quiet`. */
   notice(text: Advice): void;
   /** Prints the command line that runs next, after an empty line. */
   command(line: string): void;
-  /** Prints a notice of success. */
   success(text: string): void;
-  /** Its kind is `usage` unless the parts name another. */
+  /** The kind is `usage` by default. */
   warning(text: Advice, parts?: Pick<ErrorParts, 'kind' | 'details' | 'next'>): void;
-  /** Printed under `--verbose` and `--debug`. */
+  /** Prints under `--verbose` and `--debug`. */
   trace(text: string): void;
 }
 
-/** Returns a function that passes each text on once. */
 export function eachOnce(report: ((text: string) => void) | undefined): (text: string) => void {
   const texts = new Set<string>();
   return (text) => {
@@ -67,7 +61,7 @@ export async function createReporter(
   const line = (text: string) => void writeAboveQuestion(context, `${text}\n`).catch(() => undefined);
   const notice = flags.quiet ? () => {} : line;
   const fitted = (text: string) => fittedLines(terminalSafe(text), columns);
-  // The terminal has echoed Ctrl-C as `^C`, where the next line would go on.
+  // The terminal has echoed Ctrl-C as `^C`, and the next line would continue there.
   const onInterrupt = () => {
     const isEchoed = signal.reason instanceof InterruptedError && memory.question === undefined;
     if (isEchoed) stderr.write(redraws(environment) ? '\r\u001b[K' : '\n').catch(() => undefined);
@@ -101,13 +95,13 @@ export async function createReporter(
   return reporter;
 }
 
-/** Returns what this run was told by flags, or by the variable that a later command may lack. */
+/** Returns the run's flags that a later command needs, or the variable that it may lack. */
 export function runFlags({ profile, store }: RunFlags, environment: Context['environment']): RunFlags {
   const named = profile ?? environment['HOOKTRAIL_PROFILE'];
   return { ...(named ? { profile: named } : {}), ...(store ? { store } : {}) };
 }
 
-/** A failure or a warning, with the names and in the order of its line of JSON. */
+/** A failure or a warning, in the order of its JSON members. */
 export type Problem = Pick<HooktrailError, 'kind' | 'message' | 'details'> &
   Partial<Pick<HooktrailError, 'status' | 'retryable'>> & {
     readonly level: 'error' | 'warning';
@@ -117,9 +111,8 @@ export type Problem = Pick<HooktrailError, 'kind' | 'message' | 'details'> &
   };
 
 /**
- * Returns the text of a failure: `error: …`, indented details, `next: …`; or all of it as one line of JSON.
- * The commands in the next step are completed with the flags of the run. Lines fit `columns`, the width of a
- * terminal.
+ * Formats a failure: `error: …`, indented details, `next: …`; or one line of JSON. Commands in the next step
+ * get the flags of the run. `columns`: the width of a terminal.
  */
 export function errorText(
   { kind, exitCode, message, details, status, retryable, next, errorObject }: HooktrailError,
@@ -133,7 +126,6 @@ export function errorText(
   return problemText({ ...said, next: nextText, error: errorObject }, format, palette, columns);
 }
 
-/** The lines of a failure or a warning, as text or as one line of JSON. */
 export function problemText(
   problem: Problem,
   format: ErrorFormat,
@@ -143,7 +135,7 @@ export function problemText(
   const { level, message, details, next } = problem;
   if (format === 'json') {
     const told = details.length > 0 ? problem : { ...problem, details: undefined };
-    // JSON has the same escapes for characters that act on a terminal.
+    // JSON uses the same escapes for control characters.
     return `${terminalSafe(JSON.stringify(told))}\n`;
   }
   const labelled = (label: string, text: string, paint: (label: string) => string) =>

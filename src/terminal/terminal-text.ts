@@ -1,13 +1,12 @@
 /**
- * Makes text for people inert: control characters become `\u` escapes of four hex digits. Files and pipes get
- * this too, since a log is read on a terminal later. JSON, NDJSON and CSV are escaped only if they go to a
- * terminal.
+ * Escapes control characters as `\u` and four hex digits in text for people, including in files and pipes,
+ * since a log is read on a terminal later. JSON, NDJSON and CSV are escaped only for a terminal.
  */
 export function terminalSafe(text: string): string {
   return text.replace(ACTING, unicodeEscape);
 }
 
-/** Escapes tabs and line feeds too, for text that must stay on one line. */
+/** Also escapes tabs and line feeds, for text that must stay on one line. */
 export function terminalSafeLine(text: string): string {
   return terminalSafe(text).replace(/[\t\n]/g, unicodeEscape);
 }
@@ -18,8 +17,8 @@ export function terminalSafeBlock(text: string): string {
 }
 
 /**
- * Breaks lines wider than `columns` at spaces. What people copy stays whole: a word, a time, a command in
- * backquotes, and one that a line ends with. Further lines are indented as the first one, and by `indent`.
+ * Breaks lines wider than `columns` at spaces. Text to be copied stays whole: a word, a time, a command in
+ * backquotes or at the end of a line. Further lines get the indentation of the first, and `indent`.
  */
 export function fittedLines(text: string, columns = Number.POSITIVE_INFINITY, indent = ''): string {
   return text
@@ -43,15 +42,14 @@ function brokenLine(line: string, columns: number, indent: string): string {
 
 const COPIED = / *((?<=^|: )hooktrail .*|[^ `]*`[^`]*`[^ ]*|[^ ]+(?: \d\d:\d\d[^ ]*)?| +)/g;
 
-/** Returns `\u` and four hex digits for one UTF-16 code unit. */
 export function unicodeEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /**
- * Characters that act on a terminal or reorder what is read: C0 but for tab and line feed, DEL, C1, and the
- * bidirectional marks, embeddings, overrides and isolates. Then those that some terminals draw as nothing and
- * others as one or two columns: the soft hyphen, the Hangul fillers and the Mongolian vowel separator.
+ * Characters that control a terminal or reorder text: C0 except tab and line feed, DEL, C1, and the
+ * bidirectional marks, embeddings, overrides and isolates. Also those with different widths in different
+ * terminals: the soft hyphen, the Hangul fillers and the Mongolian vowel separator.
  */
 const ACTING =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200e\u200f\u202a-\u202e\u2066-\u2069\u3164\uffa0]/g;
@@ -60,14 +58,13 @@ export function grouped(number: number): string {
   return number.toLocaleString('en-US');
 }
 
-/** A number's text with its thousands parted and every digit; one with an exponent stays as it is. */
+/** Groups thousands and keeps every digit; numbers with an exponent stay unchanged. */
 export function groupedDigits(number: string): string {
   const [, sign = '', whole, fraction = ''] = /^(-?)(\d+)(\.\d+)?$/.exec(number) ?? [];
   if (whole === undefined) return number;
   return sign + BigInt(whole).toLocaleString('en-US') + fraction;
 }
 
-/** `1 event`, `1,200 events`. */
 export function eventsText(count: number): string {
   return `${grouped(count)} ${count === 1 ? 'event' : 'events'}`;
 }
@@ -87,16 +84,13 @@ const UNITS: readonly (readonly [name: string, milliseconds: number])[] = [
   ['minute', 60_000],
 ];
 
-/**
- * A span of time as people say it, in the largest unit of which there are two: `29 minutes`, `90 seconds`.
- */
+/** Formats a span of time in the largest unit with at least two: `29 minutes`, `90 seconds`. */
 export function durationWords(milliseconds: number): string {
   const [name, size] = UNITS.find(([, size]) => milliseconds / size >= 2) ?? ['second', 1000];
   const number = Math.round(milliseconds / size);
   return `${number} ${name}${number === 1 ? '' : 's'}`;
 }
 
-/** Returns the text, cut to `length` characters with an ellipsis if it is longer. */
 export function shortened(text: string, length: number): string {
   const characters = Array.from(text.slice(0, 2 * length + 2));
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
