@@ -4,10 +4,10 @@ import { didYouMean } from './nearest-word.ts';
 
 // `--help` loads this file, so nothing here may import commander or the settings.
 
-/** The heading of flags for the connection, which help shows in one line. */
+/** The heading of connection flags, which help shows in one line. */
 export const CONNECTION = 'Connection:';
 
-/** A parser of a flag's value that says what it takes, for `help --json`. */
+/** A parser with the type of its values, for `help --json`. */
 export type FlagParser<Value> = ((text: string) => Value) & { readonly takes: FlagType };
 export interface FlagType {
   readonly type: 'integer' | 'number' | 'duration' | 'size' | 'url';
@@ -15,12 +15,11 @@ export interface FlagType {
   readonly maximum?: number;
 }
 
-/** A parser that names the type of its values. */
 export function takes<Value>(type: FlagType, parse: (text: string) => Value): FlagParser<Value> {
   return Object.assign(parse, { takes: type });
 }
 
-/** A parser for a flag that takes a whole number of a range; throws `UsageError` that names the flag. */
+/** Returns a parser for whole numbers in a range, which throws `UsageError` that names the flag. */
 export function wholeNumber(flag: string, least: number, most = Number.MAX_SAFE_INTEGER): FlagParser<number> {
   const isBounded = most !== Number.MAX_SAFE_INTEGER;
   const type = { type: 'integer', minimum: least, ...(isBounded ? { maximum: most } : {}) } as const;
@@ -36,8 +35,8 @@ export function wholeNumber(flag: string, least: number, most = Number.MAX_SAFE_
 }
 
 /**
- * A parser for a flag that takes a number with or without decimals, such as 0.5; throws `UsageError` that
- * names the flag.
+ * Returns a parser for numbers with or without decimals, such as 0.5, which throws `UsageError` that names
+ * the flag.
  */
 export function decimalNumber(flag: string, least: number, most: number): FlagParser<number> {
   return takes({ type: 'number', minimum: least, maximum: most }, (text) => {
@@ -48,8 +47,8 @@ export function decimalNumber(flag: string, least: number, most: number): FlagPa
 }
 
 /**
- * A parser for a flag that takes one of a few words, in any case of letters. `synonyms` are what people write
- * for them; the error of a synonym suggests its word.
+ * Returns a parser for one of a few words, ignoring case. `synonyms`: words that people write instead; the
+ * error suggests the right word.
  */
 export function oneOf<Word extends string>(
   flag: string,
@@ -71,7 +70,7 @@ export function orList(texts: readonly string[]): string {
   return others.length === 0 ? only : `${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}`;
 }
 
-/** A parser for a flag that names a file. An empty name, as of an unset variable of a shell, is an error. */
+/** Rejects an empty file name, which may come from an unset shell variable. */
 export function fileName(flag: string): (text: string) => string {
   return (text) => {
     if (text !== '') return text;
@@ -79,7 +78,7 @@ export function fileName(flag: string): (text: string) => string {
   };
 }
 
-/** A parser for a flag that takes a share from 0 to 1. */
+/** Returns a parser for a share from 0 to 1. */
 export function share(flag: string): FlagParser<number> {
   return takes({ type: 'number', minimum: 0, maximum: 1 }, (text) => {
     const value = Number(text);
@@ -88,13 +87,13 @@ export function share(flag: string): FlagParser<number> {
   });
 }
 
-/** The longest time that Node's timers can wait, in milliseconds. */
+/** Milliseconds of the longest wait of Node's timers. */
 const LONGEST_WAIT_MS = 2_147_483_647;
 
 /**
- * A parser for a flag that takes a length of time such as 15s or 2m, in milliseconds; throws `UsageError`.
- * Without `highestMs` it is one that a timer can wait; `Infinity` takes any. A number alone is of the `bare`
- * unit, if there is one.
+ * Returns a parser for a length of time such as 15s or 2m, in milliseconds, which throws `UsageError`.
+ * `highestMs`: by default the longest wait of a timer; `Infinity` for no limit. A bare number has the `bare`
+ * unit, if given.
  */
 export function duration(
   flag: string,

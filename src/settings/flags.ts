@@ -1,21 +1,17 @@
 import { Option } from 'commander';
 
 /**
- * What a flag says of itself as values: help makes text of them, `help --json` and completion take them as
- * they are.
+ * Facts about a flag as values: help formats them as text, `help --json` and completion use them directly.
  */
 export interface FlagFacts {
-  /** The value without the flag, or words for one that depends on more. */
+  /** The default, or words for one that depends on more. */
   readonly preset?: string | number | undefined;
-  /** The environment variables that give the value too. */
+  /** Environment variables that also set the value. */
   readonly variables?: readonly string[] | undefined;
   readonly isRepeatable?: true | undefined;
 }
 
-/**
- * An option with its facts. commander's own `default` would look like a flag that was given, and its `env`
- * reads the process.
- */
+/** commander's own `default` would look like a flag that was given, and its `env` reads the process. */
 export class Flag extends Option {
   readonly facts: FlagFacts;
 
@@ -26,7 +22,6 @@ export class Flag extends Option {
   }
 }
 
-/** A flag that may be given several times; its value is a list. */
 export function listFlag(flags: string, description: string): Flag {
   return new Flag(flags, description, { isRepeatable: true }).argParser(collected);
 }

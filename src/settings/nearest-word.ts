@@ -2,9 +2,9 @@ import type { Advice } from '../advice.ts';
 import type { ErrorParts } from '../errors.ts';
 
 /**
- * The candidate that was probably meant, by Damerau–Levenshtein distance without regard to case; undefined
- * where none is near: more than a third of the longer text would have to change, or more than half of a part
- * between dots, as from `order.cancelled` to `order.created`.
+ * Returns the candidate that was probably meant, by Damerau–Levenshtein distance without regard to case;
+ * undefined if none is near: more than a third of the longer text would have to change, or more than half of
+ * a part between dots, as from `order.cancelled` to `order.created`.
  */
 export function nearest(text: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;
@@ -21,7 +21,10 @@ export function nearest(text: string, candidates: readonly string[]): string | u
   return best ?? (text.length > 2 && begun.length === 1 ? begun[0] : undefined);
 }
 
-/** True if each part between dots is near the other's; texts of another number of parts count as a whole. */
+/**
+ * True if each part between dots is near the other's; texts with different numbers of parts are compared as a
+ * whole.
+ */
 function haveNearParts(text: string, candidate: string): boolean {
   const parts = text.toLowerCase().split('.');
   const others = candidate.toLowerCase().split('.');
@@ -34,8 +37,8 @@ function haveNearParts(text: string, candidate: string): boolean {
 }
 
 /**
- * The parts of an error that ask about a misspelt word. The next step becomes the corrected line if the word
- * stands on the line; where no candidate is near, it is `otherwise`.
+ * Returns the error parts that suggest a correction. The next step becomes the corrected line if the word
+ * occurs in the line; `otherwise` if no candidate is near.
  */
 export function didYouMean(
   text: string,

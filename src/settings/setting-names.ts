@@ -7,7 +7,6 @@ import { CONNECTION } from './flag-values.ts';
 import { Flag } from './flags.ts';
 import { didYouMean } from './nearest-word.ts';
 
-/** The defaults of settings. */
 export const settingDefaults = {
   scope: 'event_api offline_access',
   redirectUri: 'http://127.0.0.1:8976/callback',
@@ -16,28 +15,28 @@ export const settingDefaults = {
   errorFormat: 'text',
 } as const;
 
-/** Every setting: its name where it is saved, what it means, and how its text is read. */
+/** Every setting with its saved name, its meaning and its parser. */
 export const settingNames = {
   authUrl: setting('auth-url', 'identity provider', serviceUrl),
   baseUrl: setting('base-url', 'event service', serviceUrl),
   clientId: setting('client-id', 'client id', clientId),
   vendor: setting('vendor', 'vendor of the media type', vendorName),
-  /** Space-delimited. */
+  /** Separated by spaces. */
   scope: setting('scope', 'scopes', scopeList),
   redirectUri: setting('redirect-uri', 'redirect URI', redirectUri),
-  /** The `iss` a redirect must carry (RFC 9207), or `none`: not checked. */
+  /** The `iss` required in a redirect (RFC 9207), or `none` to skip the check. */
   issuer: setting('issuer', 'expected issuer', issuer),
   /** `UTC`, `local`, or a name of the IANA database. */
   timezone: setting('timezone', 'zone of times shown and typed', timezone),
-  /** As `--fields` takes them. */
+  /** In the syntax of `--fields`. */
   fields: setting('fields', 'columns of tables', String),
-  /** A path as `--by` takes it. */
+  /** A path as in `--by`. */
   nameField: setting('name-field', 'field that names who an event is for', String),
-  /** Ids with commas between them, or `all`. */
+  /** Ids separated by commas, or `all`. */
   marketplace: setting('marketplace', 'marketplace that events are kept to', marketplaceIds),
   errorFormat: setting('error-format', 'form of errors and warnings: text or json', either('text', 'json')),
   store: setting('store', 'where secrets live', either('keychain', 'file')),
-  /** Its first line is the passphrase or the key. */
+  /** The passphrase or key is its first line. */
   passphraseFile: setting(
     'passphrase-file',
     'file with the passphrase or key of the encrypted store',
@@ -48,7 +47,6 @@ export const settingNames = {
 export type SettingName = keyof typeof settingNames;
 export const settingOrder = Object.keys(settingNames) as SettingName[];
 
-/** The settings in their final form. */
 export type SettingValues = {
   readonly [Name in SettingName]: ReturnType<(typeof settingNames)[Name]['parse']>;
 };
@@ -56,7 +54,6 @@ export type SettingValues = {
 export type Refuse = (accepted: string, meant?: Pick<ErrorParts, 'next' | 'correction'>) => never;
 
 interface Setting<Value> {
-  /** Its name in the saved settings. */
   readonly key: string;
   readonly flag: string;
   readonly variable: string;
@@ -69,10 +66,7 @@ function setting<Value>(key: string, meaning: string, parse: Setting<Value>['par
   return { key, flag: `--${key}`, variable, meaning, parse };
 }
 
-/**
- * Turns the text of a setting into its value. `source` is the flag, variable or file entry it came from, for
- * the message of the `UsageError` that bad text gets.
- */
+/** Parses a setting. `source`: the flag, variable or file entry of the text, for the `UsageError`. */
 export function parseSetting<Name extends SettingName>(
   name: Name,
   text: string,
@@ -83,7 +77,7 @@ export function parseSetting<Name extends SettingName>(
   }) as SettingValues[Name];
 }
 
-/** Returns the text of a setting as it was meant: people also paste an address with the `<>` of an e-mail. */
+/** Also strips the `<>` with which people paste addresses. */
 export function withoutQuotes(text: string): string {
   return trimValue(text).replace(/^<(.*)>$/s, '$1');
 }
@@ -99,8 +93,8 @@ export interface RedirectUri {
 }
 
 /**
- * The setting that a key such as `base-url` names. Throws `UsageError` that suggests the nearest key, or says
- * where secrets belong.
+ * Returns the setting for a key such as `base-url`. Throws `UsageError` that suggests the nearest key, or the
+ * place for a secret.
  */
 export function settingOfKey(key: string): SettingName {
   const name = settingOrder.find((candidate) => settingNames[candidate].key === key);
@@ -121,7 +115,7 @@ export function settingOfKey(key: string): SettingName {
   });
 }
 
-/** The flags of `login`: who signs in and where the result is kept, and which event service is asked. */
+/** Adds the flags of `login`: who signs in, where the result is stored, and for which event service. */
 export function addSignInFlags(command: Command): Command {
   return add(command, [
     'authUrl',
@@ -135,19 +129,15 @@ export function addSignInFlags(command: Command): Command {
   ]);
 }
 
-/** The flag that names the zone of times. */
 export function addTimezoneFlag(command: Command): Command {
   return add(command, ['timezone']);
 }
 
-/** The flag that keeps events to one marketplace. */
 export function addMarketplaceFlag(command: Command, group: string): Command {
   return add(command, ['marketplace'], group);
 }
 
-/**
- * Flags that override, for one call, which service is asked; `doctor` also checks another identity provider.
- */
+/** Adds flags that override the service for one call; `doctor` also checks another identity provider. */
 export function addConnectionFlags(
   command: Command,
   names: readonly SettingName[] = ['baseUrl', 'vendor'],
@@ -181,19 +171,21 @@ const flagTexts: { readonly [Name in SettingName]?: FlagText } = {
   store: ['where', 'where secrets live: keychain or file', settingDefaults.store],
 };
 
-/** A loopback host: 127.0.0.0/8, `::1`, or `localhost`, which connects to these two addresses alone. */
+/**
+ * True for a loopback host: 127.0.0.0/8, `::1`, or `localhost`, which connects only to loopback addresses.
+ */
 export function isLoopback({ hostname }: URL): boolean {
   return /^(?:localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(hostname);
 }
 
-/** Browsers take such a name for this machine, but a resolver may answer with another one. */
+/** Browsers treat such a name as this machine, but a resolver may answer with another one. */
 export function isBelowLocalhost({ hostname }: URL): boolean {
   return /(?:^|\.)localhost\.?$/.test(hostname) && hostname !== 'localhost';
 }
 
 /**
- * An address that secrets may be sent to: `https:`, or `http:` on a loopback host, and without user name and
- * password. `accepted` describes valid values, for the error if the text is not a URL.
+ * Parses an address that secrets may be sent to: `https:`, or `http:` on a loopback host, without user name
+ * and password. `accepted`: valid values, for the error if the text is not a URL.
  */
 export function secureUrl(text: string, accepted: string, refuse: Refuse): URL {
   if (!URL.canParse(text)) return refuse(accepted, schemeMeant(text));
@@ -206,10 +198,7 @@ export function secureUrl(text: string, accepted: string, refuse: Refuse): URL {
   return url;
 }
 
-/**
- * Returns an address with the scheme that people leave out; undefined if it has one, or is no address of a
- * service.
- */
+/** Adds a missing scheme to an address; undefined if it has one, or is not an address of a service. */
 export function withScheme(text: string): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return undefined;
   // A name alone is more likely a mistake.
@@ -223,10 +212,7 @@ function schemeMeant(text: string): ReturnType<typeof didYouMean> {
   return didYouMean(text, [], undefined, withScheme(text));
 }
 
-/**
- * A refused address for a message, which may end up in a log or a ticket: passwords and keys in it are left
- * out.
- */
+/** Redacts passwords and keys in a rejected address, since the message may end up in a log or a ticket. */
 export function withoutCredentials(text: string): string {
   const end = text.lastIndexOf('@');
   const slashes = text.indexOf('//') + 2;
@@ -235,10 +221,7 @@ export function withoutCredentials(text: string): string {
   return bare.replace(/\?[^#]+/s, '?[redacted]');
 }
 
-/**
- * A URL without the slash that `URL` puts behind a bare origin: as people write it, and ready for a path
- * behind it.
- */
+/** Returns a URL without the slash that `URL` appends to a bare origin, ready for appending a path. */
 export function urlText(url: URL): string {
   return url.href.replace(/\/$/, '');
 }

@@ -20,87 +20,80 @@ import {
 
 type Place = Pick<Context, 'environment' | 'machine'>;
 
-/** Settings whose flags only the commands that sign in have. */
+/** Settings with flags only in the commands that sign in. */
 const OF_SIGN_IN: ReadonlySet<SettingName> = new Set(['authUrl', 'clientId']);
 
-/** The flags that carry settings, as commander names them. */
+/** Flags of settings, by their names in commander. */
 export type SettingFlags = { readonly [Name in SettingName]?: string } & { readonly profile?: string };
 
-/** A setting as it was given, and the flag, variable, profile or default that it came from. */
 export interface GivenSetting {
   readonly text: string;
   readonly source: string;
 }
 
-/** The profile that a run uses. */
 export interface ChosenProfile {
   readonly profile: string;
-  /** True where anything is saved under that name. */
+  /** True if anything is saved under that name. */
   readonly profileExists: boolean;
 }
 
 /**
- * Settings in their final form, resolved in the order flag, environment, profile, default. `Needed` settings
- * are always present; others if they were given or have a default.
+ * Final settings, resolved in the order flag, environment, profile, default. `Needed` settings are always
+ * present; others if they were given or have a default.
  */
 export type Settings<Needed extends SettingName = never> = ChosenProfile & {
   readonly given: { readonly [Name in SettingName]?: GivenSetting };
 } & Partial<SettingValues> &
   Pick<SettingValues, Needed | keyof typeof settingDefaults>;
 
-/** The source of a setting that nothing names. */
 const DEFAULT_SOURCE = 'the default';
 
 /**
- * The settings of one run, read when it begins. Those that a command does not need may be wrong: reading one
- * that is wrong throws `UsageError`.
+ * The settings of one run, read when it begins. Unneeded ones may be invalid: reading an invalid one throws
+ * `UsageError`.
  */
 export class RunSettings {
   readonly #flags: SettingFlags;
   readonly #context: Place;
   readonly #config: SavedConfig | UsageError;
 
-  /** `config` is the error for saved settings that cannot be read. */
+  /** `config`: the error if the saved settings cannot be read. */
   constructor(flags: SettingFlags, context: Place, config: SavedConfig | UsageError) {
     this.#flags = flags;
     this.#context = context;
     this.#config = config;
   }
 
-  /** The profile, though other settings may be wrong. */
+  /** Available even if other settings are invalid. */
   get chosen(): ChosenProfile {
     return chooseProfile(this.#flags, this.#context.environment, this.#saved);
   }
 
-  /** The zone of times shown and typed. */
   get zone(): TimeZone {
     return zoneOf(this.#value('timezone') ?? settingDefaults.timezone, this.#context);
   }
 
-  /** The marketplaces that events are kept to: none for `all`, undefined if nobody chose any. */
+  /** The marketplaces that events are limited to: none for `all`, undefined if not set. */
   get marketplaces(): readonly string[] | undefined {
     const text = this.#value('marketplace');
     return text === 'all' ? [] : text?.split(',');
   }
 
-  /** The columns of tables, as they are typed. */
+  /** The columns of tables, as typed. */
   get fields(): GivenSetting | undefined {
     return this.#typed('fields');
   }
 
-  /** The field that names who an event is for, as it is typed. */
+  /** The field that names an event's recipient, as typed. */
   get nameField(): GivenSetting | undefined {
     return this.#typed('nameField');
   }
 
-  /**
-   * The form of errors and warnings. Never throws, since every error needs it: a wrong one means text, and
-   * the command reports it.
-   */
+  /** Never throws, since every error needs it: an invalid one means text, and the command reports it. */
   get errorFormat(): SettingValues['errorFormat'] {
     const asked = this.#flags.errorFormat || this.#context.environment['HOOKTRAIL_ERROR_FORMAT'];
     try {
-      // Settings that cannot be read do not matter then.
+      // Unreadable settings do not matter then.
       if (asked) return parseSetting('errorFormat', asked, '');
       const given = this.#given('errorFormat');
       if (given && given.source !== DEFAULT_SOURCE)
@@ -112,15 +105,15 @@ export class RunSettings {
   }
 
   /**
-   * All settings in their final form. Throws `UsageError` for an invalid value, or else one that names every
-   * missing setting of `needed`.
+   * Returns all settings in their final form. Throws `UsageError` for an invalid value, or else one that
+   * names every missing setting of `needed`.
    */
   checked<Needed extends SettingName = never>(needed: readonly Needed[] = []): Settings<Needed> {
     const { environment } = this.#context;
     return resolveSettings(this.#flags, environment, this.#saved, needed, configPath(this.#context));
   }
 
-  /** The same settings with answers of a person in place of the flags. */
+  /** Returns the settings with a person's answers in place of the flags. */
   with(answers: SettingFlags): RunSettings {
     return new RunSettings({ ...this.#flags, ...answers }, this.#context, this.#config);
   }
@@ -145,7 +138,7 @@ export class RunSettings {
   }
 }
 
-/** Reads the saved settings for a run with these flags. Faults in them are thrown when they are needed. */
+/** Reads the saved settings. Faults in them are thrown when they are needed. */
 export async function loadRunSettings(flags: SettingFlags, context: Place): Promise<RunSettings> {
   try {
     return new RunSettings(flags, context, await readConfig(context));
@@ -185,7 +178,7 @@ export function resolveSettings<Needed extends SettingName = never>(
   return { ...chosen, given, ...values } as Settings<Needed>;
 }
 
-/** Returns the text that saves a setting: its value, or an address as it was typed. */
+/** Returns the text to save for a setting: its value, or an address as typed. */
 export function savedText(text: string, value: SettingValues[SettingName]): string {
   return typeof value === 'string' ? value : withoutQuotes(text);
 }
@@ -211,7 +204,7 @@ function givenSetting(
 }
 
 /**
- * The profile, if one is saved, and the service's host: `profile night at events.example.com`. Empty if
+ * Returns the profile, if saved, and the service's host: `profile night at events.example.com`. Empty if
  * neither is known.
  */
 export function serviceText({ profile, profileExists, baseUrl }: Settings): string {
@@ -220,7 +213,8 @@ export function serviceText({ profile, profileExists, baseUrl }: Settings): stri
 }
 
 /**
- * The profile that flag, variable or saved settings name; no other setting is looked at. Throws `UsageError`.
+ * Returns the profile chosen by flag, variable or saved settings, without checking other settings. Throws
+ * `UsageError`.
  */
 export function chooseProfile(
   flags: Pick<SettingFlags, 'profile'>,
@@ -233,7 +227,7 @@ export function chooseProfile(
     [config.profile ?? 'default', 'the saved settings'],
   ] as const;
   const [typed = '', source] = candidates.find(([name]) => name !== undefined) ?? [];
-  // It is part of file names and keychain accounts.
+  // Profile names occur in file names and keychain accounts.
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(typed))
     throw new UsageError(
       `${source}: invalid value '${typed}': must be up to 64 letters, digits, '.', '_' and '-', a letter or digit first`,
@@ -243,15 +237,14 @@ export function chooseProfile(
 }
 
 /**
- * The saved profile of that name, in any case of letters: files of `Prod` and `prod` would be one file on
- * macOS and Windows.
+ * Finds a saved profile, ignoring case: files of `Prod` and `prod` would be the same on macOS and Windows.
  */
 export function savedProfileName(name: string, { profiles }: SavedConfig): string | undefined {
   if (Object.hasOwn(profiles, name)) return name;
   return Object.keys(profiles).find((saved) => saved.toLowerCase() === name.toLowerCase());
 }
 
-/** Names every missing setting, and says where else it was looked for, and a profile that may have them. */
+/** Names every missing setting, where else it was looked for, and a profile that may have them. */
 export function missingSettings(names: readonly SettingName[], looked?: string, other?: string): UsageError {
   const details = names.map((name) => {
     const { flag, variable, meaning } = settingNames[name];
@@ -274,12 +267,12 @@ export function unknownProfile(name: string, { profiles }: SavedConfig, next?: A
   });
 }
 
-/** The saved settings of one profile: texts by setting key (`auth-url`), never secrets. */
+/** Texts by setting key (`auth-url`), never secrets. */
 export type SavedProfile = Record<string, string>;
 
 export interface SavedConfig {
   version: 1;
-  /** The profile used where neither flag nor variable names one. */
+  /** The default profile. */
   profile?: string;
   profiles: Record<string, SavedProfile>;
 }
@@ -288,10 +281,7 @@ export function configPath(context: Place): string {
   return path.join(configFolder(context), 'config.json');
 }
 
-/**
- * Reads the saved settings; none saved is an empty configuration. Throws `UsageError` where the file is not
- * ours.
- */
+/** Reads the saved settings, which may be empty. Throws `UsageError` if the file is not ours. */
 export async function readConfig(context: Place): Promise<SavedConfig> {
   const file = configPath(context);
   refusePlanted(file, 'the settings', context.machine);
@@ -311,8 +301,8 @@ export async function readConfig(context: Place): Promise<SavedConfig> {
 }
 
 /**
- * Applies a change to the saved settings and writes them, whole or not at all, one process after the other.
- * An interrupt waits: what a sign-in stored has to be found again.
+ * Changes the saved settings atomically, one process at a time. An interrupt has to wait: the secrets of a
+ * sign-in must remain findable.
  */
 export async function changeConfig(
   { environment, machine, clock, lockRhythm }: Place & Pick<Context, 'clock' | 'lockRhythm'>,
@@ -320,7 +310,7 @@ export async function changeConfig(
 ): Promise<void> {
   const { withLock } = await import('../lock/lock.ts');
   const file = configPath({ environment, machine });
-  // A link, as managers of dotfiles make it, stays; `readConfig` refuses one that others planted.
+  // A link, as made by dotfile managers, stays; `readConfig` refuses one planted by others.
   const real = await followLinks(file);
   const { signal } = new AbortController();
   const surroundings = { machine, clock, signal, ...(lockRhythm ? { lockRhythm } : {}) };
