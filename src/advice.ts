@@ -1,19 +1,19 @@
 import { flagWords, shellWord } from './shell-words.ts';
 
 /**
- * A sentence that says how to go on. Where it names commands of hooktrail it has them as parts, so that they
- * get the flags of the run when it is printed.
+ * A sentence about how to continue. Commands of hooktrail are separate parts, so that they get the flags of
+ * the run when printed.
  */
 export type Advice = string | AdviceParts;
 
-/** The flags of a run that the commands it advises need too. */
+/** The flags of a run that its advised commands also need. */
 export interface RunFlags {
   readonly profile?: string;
-  /** Of `login`. */
+  /** Only for `login`. */
   readonly store?: string;
 }
 
-/** Commands that no profile changes. */
+/** Commands independent of profiles. */
 const WITHOUT_PROFILE: readonly string[] = [
   'keygen',
   'sandbox',
@@ -24,9 +24,8 @@ const WITHOUT_PROFILE: readonly string[] = [
   'version',
 ];
 
-/** A command of hooktrail, as words of a shell. */
 export class AdvisedCommand {
-  /** Behind `hooktrail`; a value of the user's is quoted where the shell needs it. */
+  /** Words after `hooktrail`; user values are quoted where the shell needs it. */
   readonly words: readonly string[];
   /** True if it reads events from a pipe, which has to be piped again. */
   readonly isPiped: boolean;
@@ -37,8 +36,8 @@ export class AdvisedCommand {
   }
 
   /**
-   * Returns the line to type, so that it means the profile and the store that this run was told to use: with
-   * `--profile night`, `hooktrail login` becomes `hooktrail login --profile night`.
+   * Returns the line to type, with the run's profile and store: with `--profile night`, `hooktrail login`
+   * becomes `hooktrail login --profile night`.
    */
   textFor(run: RunFlags): string {
     const flags = flagWords(this.#missingFlags(run), ['profile', 'store']).map(shellWord);
@@ -55,11 +54,11 @@ export class AdvisedCommand {
   }
 }
 
-/** What stands between the texts of some advice. */
+/** A value between the texts of some advice. */
 type AdvicePart = Advice | AdvisedCommand | number;
 
 class AdviceParts {
-  /** One more than the values, which stand between them. */
+  /** One more than there are values. */
   readonly texts: readonly string[];
   readonly values: readonly AdvicePart[];
 
@@ -76,7 +75,7 @@ class AdviceParts {
     );
   }
 
-  /** For a template without its tag: the text still reads, though its commands lack the flags. */
+  /** Covers a template without its tag: the text is readable, though its commands lack the flags. */
   toString(): string {
     return this.textFor({});
   }
@@ -88,22 +87,22 @@ function partText(part: AdvicePart, run: RunFlags): string {
 }
 
 /**
- * The tag of a template that names commands: ``advise`run ${hooktrail('login')}` ``. It puts them into
- * backquotes, and takes other advice in.
+ * Tags a template with commands: ``advise`run ${hooktrail('login')}` ``. Puts them into backquotes, and
+ * includes other advice.
  */
 export function advise(texts: TemplateStringsArray, ...values: readonly AdvicePart[]): Advice {
   return new AdviceParts(texts, values);
 }
 
 /**
- * A command of hooktrail: words of ours with spaces between them, then values, which are quoted where a shell
+ * Builds a command from our own words, separated by spaces, and then values, which are quoted where a shell
  * needs it.
  */
 export function hooktrail(words: string, ...values: readonly string[]): AdvisedCommand {
   return new AdvisedCommand([...words.split(' '), ...values.map(shellWord)]);
 }
 
-/** The same over the stored events that were read; those of a pipe have to be piped again. */
+/** Like `hooktrail`, for the stored events that were read; those of a pipe have to be piped again. */
 export function hooktrailOver(
   from: string | undefined,
   words: string,
@@ -114,7 +113,7 @@ export function hooktrailOver(
   return new AdvisedCommand(own, from === '-');
 }
 
-/** The text of some advice in a run with these flags. */
+/** Formats advice for a run with these flags. */
 export function adviceText(advice: Advice, run: RunFlags): string {
   return typeof advice === 'string' ? advice : advice.textFor(run);
 }

@@ -1,9 +1,9 @@
 import type { Environment } from './context.ts';
 
 /**
- * Variables by which agents show that they run a command line: AI_AGENT is the name that Vercel's
- * detect-agent proposes for all of them, and has those of Claude Code, Cursor, Gemini CLI and Codex too, as
- * has the AWS CDK's detect-agent.ts.
+ * Variables that agents set when they run a command line. Vercel's detect-agent proposes AI_AGENT for all of
+ * them, and also checks those of Claude Code, Cursor, Gemini CLI and Codex, as does the AWS CDK's
+ * detect-agent.ts.
  */
 const AGENT_VARIABLES = [
   'AI_AGENT',
@@ -15,8 +15,8 @@ const AGENT_VARIABLES = [
 ] as const;
 
 /**
- * Returns the variable that shows that an agent runs the command line, if one does. Then there is no pager,
- * no colour and no progress, and errors are JSON, unless flags or settings ask for them.
+ * Returns the variable set by an agent, if any. Agents get no pager, no colour, no progress, and errors as
+ * JSON, unless flags or settings override that.
  */
 export function agentVariable(environment: Environment): string | undefined {
   return AGENT_VARIABLES.find((name) => !/^(0|false)?$/i.test(environment[name] ?? ''));

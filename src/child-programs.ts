@@ -13,8 +13,8 @@ type Signal = 'SIGINT' | 'SIGTERM';
 
 /**
  * Runs a program on this process's own streams until it ends; returns its exit code as a shell counts it.
- * `divert` sends our signals to a function until the function that it returns is called. Rejects if the
- * program cannot be started.
+ * `divert`: redirects our signals to a function until the returned function is called. Rejects if the program
+ * cannot be started.
  */
 export async function runProgram(
   words: readonly string[],
@@ -27,8 +27,7 @@ export async function runProgram(
   const hasTerminal = [0, 1, 2].some((descriptor) => tty.isatty(descriptor));
   const restore = divert((signal) => {
     // The terminal also sends Ctrl-C to the program, so a SIGINT from this process would be a second Ctrl-C.
-    // On Windows every signal is from the console, which both programs share, and `kill` would end the
-    // program at once.
+    // On Windows every signal comes from the shared console, and `kill` would end the program at once.
     if (platform !== 'win32' && (signal !== 'SIGINT' || !hasTerminal)) child.kill(signal);
   });
   try {
@@ -38,15 +37,12 @@ export async function runProgram(
   }
 }
 
-/** The exit code as a shell counts it. Rejects if the program cannot be started. */
 async function exitCodeOf(child: ChildProcess): Promise<number> {
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
   return code ?? 128 + (signal ? os.constants.signals[signal] : 0);
 }
 
-/**
- * What `StartProgram` of the context says. Windows has no process groups: there the program is ended alone.
- */
+/** Implements `StartProgram`. Windows has no process groups, so only the program itself is ended there. */
 export function startProgram(
   words: readonly string[],
   environment: Environment,
@@ -64,10 +60,10 @@ export function startProgram(
   const kill = (signal: NodeJS.Signals) => {
     if (!hasGroup || child.pid === undefined) return void child.kill(signal);
     try {
-      // A negative number is that of a group.
+      // A negative number means a process group.
       sendSignal(-child.pid, signal);
     } catch {
-      // All of the group have ended.
+      // The whole group has ended.
     }
   };
   return { ended: exitCodeOf(child), kill };
@@ -75,7 +71,7 @@ export function startProgram(
 
 type ProgramOptions = SpawnOptions & { readonly env: Environment };
 
-/** Starts a program without a shell; on Windows also a batch file, which only a shell can run. */
+/** Starts a program without a shell, except for batch files on Windows, which need one. */
 function spawnProgram(
   file: string,
   args: readonly string[],
@@ -88,7 +84,7 @@ function spawnProgram(
   return spawn(options.env['ComSpec'] ?? 'cmd.exe', shell, { ...options, windowsVerbatimArguments: true });
 }
 
-/** The batch file that Windows runs under this name, as `npm` is one. Only cmd.exe can run it. */
+/** Returns the batch file that Windows would run under this name, such as for `npm`. */
 function batchFile(name: string, environment: Environment): string | undefined {
   const search = Object.entries(environment).find(([key]) => key.toUpperCase() === 'PATH')?.[1] ?? '';
   const folders = /[\\/]/.test(name) ? [''] : search.split(path.delimiter).filter(Boolean);
@@ -105,8 +101,8 @@ function withLastBackslashesTwice(text: string): string {
 }
 
 /**
- * A command line on which no character of a word acts on cmd.exe, as Rust's standard library writes it
- * (CVE-2024-24576): a quote is doubled, and after `%%cd:~,`, which stands for nothing, a percent sign begins
+ * Builds a command line on which no character of a word is special to cmd.exe, like Rust's standard library
+ * (CVE-2024-24576): a quote is doubled, and after `%%cd:~,`, which expands to nothing, a percent sign begins
  * no variable.
  */
 function batchLine(file: string, words: readonly string[]): string {
@@ -121,10 +117,10 @@ function batchLine(file: string, words: readonly string[]): string {
 const TROUBLE_MS = 1_500;
 
 /**
- * Opens a URL with `command` if given, run without a shell and with the URL as its one argument; else with
- * `usual`, the value of `$BROWSER`; else with the system's browser. Callers pass only `https:` URLs, `http:`
- * URLs of loopback hosts and `file:` URLs of pages that this program wrote. Rejects when the browser cannot
- * be started, or exits at once with a failure.
+ * Opens a URL with `command` if given, run without a shell and with the URL as its only argument; else with
+ * `usual`, the value of `$BROWSER`; else with the system's browser. Pass only `https:` URLs, `http:` URLs of
+ * loopback hosts and `file:` URLs of pages written by this program. Rejects when the browser cannot be
+ * started, or exits at once with a failure.
  */
 export async function openBrowser(
   url: URL,
@@ -141,8 +137,8 @@ export async function openBrowser(
 }
 
 /**
- * Returns the command lines of a `$BROWSER`, which separates them by colons. A word may be in quotes; a line
- * that is the path of a file, spaces included, is one word.
+ * Splits `$BROWSER` at colons into command lines. A word may be in quotes; a line that is the path of an
+ * existing file, with any spaces, is one word.
  */
 function browserCommands(list: string): string[][] {
   const lines = list.match(/(?:"[^"]*"|'[^']*'|[^:"'])+/g) ?? [];
@@ -154,7 +150,7 @@ function browserCommands(list: string): string[][] {
   });
 }
 
-/** Opens a URL with the first of some command lines that can be run; `%s` stands for the URL. */
+/** Opens a URL with the first command line that works; `%s` is replaced by the URL. */
 async function openWithFirst(
   commands: readonly (readonly string[])[],
   url: URL,
@@ -181,7 +177,7 @@ async function waitUntilStarted(child: ChildProcess): Promise<void> {
     timer = setTimeout(() => resolve(undefined), TROUBLE_MS);
   });
   try {
-    // On Windows `open` has waited for PowerShell, which has exited. If 'error' is emitted, `once` rejects.
+    // On Windows `open` has already waited for PowerShell to exit. If 'error' is emitted, `once` rejects.
     const ended =
       child.exitCode === null ? await Promise.race([once(child, 'exit'), quiet]) : [child.exitCode];
     if (ended && ended[0] !== 0) throw new Error(`its command ended with ${ended[0] ?? ended[1]}`);
@@ -191,7 +187,7 @@ async function waitUntilStarted(child: ChildProcess): Promise<void> {
   }
 }
 
-/** Runs a pager, a command line for the shell, on our terminal. */
+/** `command`: for the shell. */
 export function openPager(command: string, environment: Environment): Pager {
   const child = spawn(command, { shell: true, stdio: ['pipe', 'inherit', 'inherit'], env: environment });
   const closed = once(child, 'close') as Promise<[number | null]>;
@@ -216,8 +212,8 @@ export function openPager(command: string, environment: Environment): Pager {
 }
 
 /**
- * The functions of keytar. Each call runs in a Node process of its own, which an interrupt of this one does
- * not end.
+ * The functions of keytar. Each call runs in a separate Node process, which an interrupt of this one does not
+ * end.
  */
 export function keytarApart(
   node: string,
@@ -244,7 +240,7 @@ export function keytarApart(
   };
 }
 
-/** Reads the call from standard input: other users see the arguments of a process. */
+/** Reads the call from standard input, since other users can see a process's arguments. */
 const KEYTAR_CALL = `
 const [library, name, ...words] = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));
 require(library)[name](...words)

@@ -4,13 +4,12 @@ import type { ExitCode } from './errors.ts';
 import type { RunSettings } from './settings/settings.ts';
 import type { Reporter, ReporterFlags } from './terminal/reporter.ts';
 
-/** Options every command takes. */
 export interface GlobalFlags extends ReporterFlags {
   readonly profile?: string;
   readonly errorFormat?: string;
 }
 
-/** One call of a command: what was typed, parsed by the declarations, and the world it runs in. */
+/** One call of a command: its parsed line and its surroundings. */
 export interface Call<Flags = unknown> {
   readonly flags: Flags & GlobalFlags;
   readonly args: readonly string[];
@@ -18,72 +17,72 @@ export interface Call<Flags = unknown> {
   readonly command: Command;
   readonly context: Context;
   readonly reporter: Reporter;
-  /** Runs another command line, in another context if given. `demo` shows the program itself this way. */
+  /** Runs another command line, in another context if given, as `demo` does. */
   readonly invoke: Invoke;
   /** The command tree that parsed the line, for commands that describe it. */
   readonly commands: CommandTree;
 }
 
-/** The tree has every command's name and summary. A declaration is loaded when it is needed. */
+/** Has every command's name and summary. Declarations are loaded when needed. */
 export interface CommandTree {
   readonly root: Command;
-  /** Reads the declaration of one command: its arguments and options. */
+  /** Loads the declaration of one command: its arguments and options. */
   readonly declare: (command: Command) => Promise<void>;
-  /** Parses a line without running it, and returns commander's complaint about it. */
+  /** Parses a line without running it, and returns commander's error. */
   readonly faultOf: (argv: readonly string[]) => Promise<ParseFault | undefined>;
 }
 
-/** Commander's complaint about a line, with what it is about. */
+/** Commander's error for a line, with its subject. */
 export type ParseFault = CommanderError & FaultSubject & { readonly command: Command };
 
 export interface FaultSubject {
-  /** One that the command does not have, as it was typed. */
+  /** An unknown flag, as typed. */
   readonly flag?: string;
-  /** One that lacks its value. */
+  /** An option without its value. */
   readonly option?: Option;
-  /** The name of one that is missing. */
+  /** The name of a missing argument. */
   readonly argument?: string;
 }
 
 export type Invoke = (argv: readonly string[], context: Context) => Promise<ExitCode>;
 
-/** Does a command's work; the exit code is 0 unless it says otherwise. */
+/** Does a command's work; the exit code defaults to 0. */
 export type Run<Flags> = (call: Call<Flags>) => Promise<ExitCode | void>;
 
-/** A line of a shell, or of PowerShell, which may go on after a backslash. */
+/** A line of a shell, or of PowerShell, possibly continued after a backslash. */
 export type Example = string | { readonly powershell: string };
 
 export interface CommandModule {
   /**
-   * The long names of the eight to twelve flags that `-h` shows, in its order, with spaces between them.
-   * Without it `-h` shows the command's own flags, without those of shared blocks.
+   * The long names of the eight to twelve flags that `-h` shows, in order, separated by spaces. By default
+   * `-h` shows the command's own flags, without shared blocks.
    */
   readonly commonFlags?: string;
-  /** The explanation that `--help` prints below the flags. */
+  /** The explanation below the flags in `--help`. */
   readonly help?: string;
   readonly examples?: readonly Example[];
-  /** Adds its arguments and options to the command that the tree made for it. */
+  /** Adds arguments and options to the command. */
   declare?(command: Command): void;
   readonly run: Run<never>;
 }
 
-/** A command of the tree. Its module is there when it has been declared; of a group, only its help. */
+/** Has its module once it is declared; a group has only its help. */
 export interface TreeCommand extends Command {
   readonly module?: Pick<CommandModule, 'help' | 'examples' | 'commonFlags'>;
 }
 
-/** A command that refuses a flag as commander does where the flag is none of its own. */
+/** Exposes commander's rejection of an unknown flag. */
 export interface StrictCommand extends Command {
   unknownOption(flag: string): never;
 }
 
-/** The words of a line: those of the program itself, and `--` with what stands behind it. */
+/** The words of a line: those of the program itself, and `--` with everything after it. */
 export interface TypedWords {
   readonly own: readonly string[];
   readonly behind: readonly string[];
 }
 
-/** The line as it was typed. commander keeps its words, though its types do not say so. */
+/** commander keeps the raw line, although its types lack it. */
 export function typedWords(root: Command): TypedWords {
   const { rawArgs } = root as unknown as { readonly rawArgs: readonly string[] };
   const dashes = rawArgs.indexOf('--');
@@ -92,7 +91,8 @@ export function typedWords(root: Command): TypedWords {
 }
 
 /**
- * Adds an argument that is a command of the user's. It stands after `--`; a word before that is one too many.
+ * Adds an argument for a command of the user, which has to follow `--`; a word before that is an excess
+ * argument.
  */
 export function addCommandArgument(command: Command, description: string): Command {
   const argument = command.createArgument('[command...]', description);
@@ -110,7 +110,7 @@ export function addCommandArgument(command: Command, description: string): Comma
   }
 }
 
-/** For a command that runs until it is interrupted: rejects with the signal's reason when that comes. */
+/** Waits for the signal to abort, and rejects with its reason: for commands that run until interrupted. */
 export function untilStopped(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     if (signal.aborted) reject(signal.reason);

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 
-/** Everything that differs between the real program and a test. Functions take the parts they use. */
+/** Everything that differs between the real program and a test. Functions take only the parts they use. */
 export interface Context {
   readonly stdin: Input;
   readonly stdout: Output;
@@ -14,13 +14,12 @@ export interface Context {
    * code.
    */
   readonly runProgram: (words: readonly string[], environment: Environment) => Promise<number>;
-  /** Starts a program that one event is handed to. */
+  /** Starts a program that handles one event. */
   readonly startProgram: StartProgram;
-  /** Runs a pager on the terminal. Absent if there is none. */
   readonly openPager?: (command: string) => Promise<Pager>;
-  /** Stops the program as Ctrl-Z does, until its shell continues it. Absent where there is no job control. */
+  /** Stops the program as Ctrl-Z does, until its shell continues it. Undefined without job control. */
   readonly suspend?: () => Promise<void>;
-  /** `apart`: each of its calls runs in a process of its own. */
+  /** `apart`: runs each call in a separate process. */
   readonly loadKeychain: (apart?: 'apart') => Promise<Keychain>;
   /**
    * Aborts with an `InterruptedError` on the first SIGINT or SIGTERM, with a `ClosedPipeError` when stdout's
@@ -29,11 +28,11 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Keeps a second signal from ending the process at once, until the returned function is called. */
   readonly holdOff?: () => () => void;
-  /** Resolves a name to its addresses, in place of the system's resolver. */
+  /** Replaces the system's resolver. */
   readonly resolveHost?: (host: string) => Promise<readonly string[]>;
-  /** Overrides of the request limits that `http/transport.ts` names. */
+  /** Overrides the request limits of `http/transport.ts`. */
   readonly requestLimits?: Partial<RequestLimits>;
-  /** Overrides of the rhythm in which the holder of a lock shows that it is alive. */
+  /** Overrides the rhythm of a lock holder's signs of life. */
   readonly lockRhythm?: LockRhythm;
   /**
    * Calls `work`, which must be synchronous, when the process ends other than by SIGKILL. The returned
@@ -43,29 +42,31 @@ export interface Context {
   readonly memory: RunMemory;
 }
 
-/** What one part of a run has to know of another. Each run begins with an empty one. */
+/** State shared between parts of a run, empty at its start. */
 export interface RunMemory {
-  /** The question that waits for its answer: messages are written above it. */
+  /** The open question: messages are written above it. */
   question?: OpenQuestion | undefined;
-  /** The line of progress on the terminal: it would erase a question. */
+  /** The progress line on the terminal, which would erase a question. */
   progressLine?: { hide(): void; showLater(): void };
-  /** Prints a warning as the flags ask for it; absent until they are read. */
+  /** Prints a warning according to the flags; undefined until they are read. */
   warn?: (text: string) => void;
-  /** Each secret that was given: its file is read, and its command runs, once. */
+  /** Given secrets: each file is read, and each command runs, only once. */
   readonly secrets: Map<string, Promise<string | undefined>>;
   /** Opens tunnels with the proxy's user name and password, which are tried once. */
   proxySignIn?: { open<Tunnel>(openTunnel: () => Promise<Tunnel>): Promise<Tunnel> };
-  /** The passphrase that was typed: a command that opens several files asks once. */
+  /** The typed passphrase: a command that opens several files asks once. */
   passphrase?: Promise<string> | undefined;
-  /** The file of the key that a sign-in chose in place of a passphrase. */
+  /** The key file that a sign-in chose instead of a passphrase. */
   keyFile?: string | undefined;
-  /** The program of `--jq`, in the thread that runs it. */
+  /** The program of `--jq`, in its thread. */
   jq?: Promise<JqProgram>;
 }
 
-/** A jq program that compiles. */
 export interface JqProgram {
-  /** Runs it on each JSON value of the input. Rejects with the signal's reason when the run is aborted. */
+  /**
+   * Runs the program on each JSON value of the input. Rejects with the signal's reason when the run is
+   * aborted.
+   */
   run(input: string, flags: readonly string[]): Promise<JqRun>;
   end(): Promise<void>;
 }
@@ -77,7 +78,7 @@ export interface JqRun {
 }
 
 export interface OpenQuestion {
-  /** Erases it, or ends its line. */
+  /** Erases the question, or ends its line. */
   readonly clear: string;
   readonly show: () => void;
 }
@@ -86,7 +87,7 @@ export function emptyMemory(): RunMemory {
   return { secrets: new Map() };
 }
 
-/** The secrets that the environment may provide. */
+/** Secrets that the environment may provide. */
 export const SECRET_VARIABLES = [
   'HOOKTRAIL_PASSPHRASE',
   'HOOKTRAIL_CLIENT_SECRET',
@@ -98,8 +99,8 @@ export const SECRET_VARIABLES = [
 export type SecretVariable = (typeof SECRET_VARIABLES)[number];
 
 /**
- * Starts a program, without a shell, in a process group of its own. `input` is the whole of its standard
- * input, which it may leave unread; its outputs are this process's own.
+ * Starts a program, without a shell, in its own process group. `input`: its whole standard input, which it
+ * may leave unread; its outputs are this process's own.
  */
 export type StartProgram = (
   words: readonly string[],
@@ -108,32 +109,28 @@ export type StartProgram = (
 ) => Promise<StartedProgram>;
 
 export interface StartedProgram {
-  /** Its exit code as a shell counts it. Rejects if it could not be started. */
+  /** The exit code as a shell counts it. Rejects if the program could not be started. */
   readonly ended: Promise<number>;
-  /** Sends the signal to the program and to those that it started in its group. */
+  /** Sends the signal to the program and its process group. */
   kill(signal: NodeJS.Signals): void;
 }
 
-/** A program such as less that shows text page by page. */
 export interface Pager {
-  /** Rejects with `ClosedPipeError` when its user has left it. */
+  /** Rejects with `ClosedPipeError` when the user has left the pager. */
   write(chunk: string | Uint8Array): Promise<void>;
-  /** Resolves when its user has left it. */
+  /** Resolves when the user has left the pager. */
   end(): Promise<void>;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Returns a secret or a setting as it was meant: without white space and line ends around it, and without the
- * pair of quotes that an environment file leaves.
- */
+/** Strips surrounding white space and line ends, and the quotes left by an environment file. */
 export function trimValue(text: string): string {
   const pair = /^(?:"([^"]*)"|'([^']*)'|“([^”]*)”|‘([^’]*)’)$/;
   return text.trim().replace(pair, '$1$2$3$4').trim();
 }
 
-/** Returns an environment in which every variable of ours has its value as `trimValue` reads it. */
+/** Returns the environment with all our variables trimmed by `trimValue`. */
 export function readEnvironment(environment: Environment): Record<string, string | undefined> {
   const read = { ...environment };
   for (const [name, text] of Object.entries(environment)) {
@@ -146,23 +143,24 @@ export function readEnvironment(environment: Environment): Record<string, string
 
 /** In milliseconds. All processes that share a lock must use the same rhythm. */
 export interface LockRhythm {
-  /** Between two signs of life of a holder. */
+  /** Time between two signs of life of a holder. */
   readonly beat: number;
-  /** A holder that this machine cannot inspect counts as gone after this long without a sign of life. */
+  /** Time without a sign of life after which an invisible holder counts as gone. */
   readonly silence: number;
 }
 
-/** Limits of a request's time and of its answer's size. */
 export interface RequestLimits {
   /** Milliseconds for each step on the way to the peer: name and TCP, a proxy's tunnel, TLS. */
   readonly connect: number;
   /** Milliseconds without any progress. */
   readonly idle: number;
-  /** The same for a body that is only shown, since the status decides. Absent: 3 s. */
+  /**
+   * Milliseconds without progress for a body that is only shown, since the status decides; 3 s by default.
+   */
   readonly idleWhenDecided?: number;
   /** Milliseconds for the whole exchange, from the request to the last byte of the answer. */
   readonly total: number;
-  /** Bytes of an answer's body, as it is sent and decompressed. */
+  /** Most bytes of an answer's body, both as sent and decompressed. */
   readonly bytes: number;
 }
 
@@ -170,46 +168,45 @@ export interface Output {
   readonly isTerminal: boolean;
   /** True if another program reads it, which may itself write to the terminal. */
   readonly isPipe?: boolean;
-  /** Aborts when a pager takes the terminal over. */
+  /** Aborts when a pager takes over the terminal. */
   readonly pagerOpened?: AbortSignal;
-  /** Width in columns; 80 where unknown. */
+  /** Width; 80 if unknown. */
   readonly columns: number;
-  /** Height in rows; 24 where unknown. */
+  /** Height; 24 if unknown. */
   readonly rows: number;
-  /** Bits per colour, as `tty.WriteStream.getColorDepth()` returns them; 1 without colour. */
+  /** Bits per colour, as in `tty.WriteStream.getColorDepth()`; 1 without colour. */
   readonly colorDepth: number;
-  /** The stream itself, for a prompt that draws on the terminal. */
+  /** The raw stream, for a prompt that draws on the terminal. */
   stream(): Writable;
   /**
-   * Resolves when the stream takes more. Rejects with `ClosedPipeError` when nobody reads it any more.
-   * `allOrNothing`: a file keeps no part of a chunk that does not fit, to which the next run would append.
+   * Resolves when the stream takes more. Rejects with `ClosedPipeError` when its reader has left.
+   * `allOrNothing`: a chunk that does not fit into a file leaves no part in it, to which the next run would
+   * append.
    */
   write(chunk: string | Uint8Array, allOrNothing?: boolean): Promise<void>;
-  /**
-   * Puts on the disk what was written, where the stream is a file; absent elsewhere. Rejects as `write` does.
-   */
+  /** Syncs a file to the disk; undefined for other streams. Rejects as `write` does. */
   sync?(): Promise<void>;
 }
 
 export interface Input {
   readonly isTerminal: boolean;
-  /** The stream itself, for a prompt that reads single keys. */
+  /** The raw stream, for a prompt that reads single keys. */
   stream(): Readable;
   /**
-   * Lines without their ends; a last line without an end counts. Can be iterated once. `ending` ends them,
-   * even while one is waited for, and a pipe that stays open no longer keeps the process alive then.
+   * Yields lines without their ends, including an unterminated last one. Can be iterated once. `ending` ends
+   * the iteration, even during a wait, and an open pipe then no longer keeps the process alive.
    */
   lines(ending?: AbortSignal): AsyncGenerator<string>;
-  /** Everything until the end of the stream. */
+  /** Reads everything until the end of the stream. */
   bytes(): Promise<Buffer>;
 }
 
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Milliseconds since some moment. Unlike `now` it never jumps: two of them are a duration apart. */
+  /** Milliseconds since some moment. Unlike `now` it never jumps, so differences are durations. */
   elapsed(): number;
-  /** A share from 0 to 1, drawn anew: waits that it varies do not end at one moment. */
+  /** Returns a random share from 0 to 1, to spread simultaneous waits. */
   jitter(): number;
   /**
    * Calls `work` after so many milliseconds, unless the returned function is called before. Does not keep the
@@ -220,11 +217,11 @@ export interface Clock {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The user and the machine according to the operating system, whatever the environment says. */
+/** According to the operating system, regardless of the environment. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly pid: number;
-  /** The Node that runs us: version and architecture. */
+  /** Version and architecture of the running Node. */
   readonly runtime: string;
   readonly hostname: string;
   /** The name of its zone in the IANA database, if the platform knows it. */
@@ -232,18 +229,16 @@ export interface Machine {
   readonly userId: number;
   /** From the user database, not from `$HOME`. */
   readonly userHome: string;
-  /** The folder in which every user may create folders; not `$TMPDIR`, which differs between processes. */
+  /** A folder where every user may create folders; not `$TMPDIR`, which differs between processes. */
   readonly sharedFolder: string;
-  /** True if the marks of Docker or Podman are there. */
+  /** True if Docker or Podman is detected. */
   readonly isContainer: boolean;
-  /** Returns whether a process has that number on this machine, or undefined if that is unknown. */
+  /** True if a process has that number on this machine; undefined if unknown. */
   hasProcess(pid: number): boolean | undefined;
 }
 
 export interface Browser {
-  /**
-   * Opens the URL with the user's browser, or with `command` when given. Rejects when it cannot be started.
-   */
+  /** Opens the URL with the user's browser, or with `command` if given. Rejects when it cannot be started. */
   open(url: URL, command: string | undefined): Promise<void>;
 }
 

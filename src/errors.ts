@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import type { Advice } from './advice.ts';
 
-/** The exit codes of the program, as its command-line contract lists them. */
+/** The program's exit codes, as in its command-line contract. */
 export const ExitCode = {
   done: 0,
   failed: 1,
@@ -15,7 +15,7 @@ export const ExitCode = {
 } as const;
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
-/** Names a failure for programs, as `--error-format json` prints it. */
+/** The kind in `--error-format json`. */
 export type ErrorKind =
   | 'usage'
   | 'not-found'
@@ -27,21 +27,19 @@ export type ErrorKind =
   | 'internal';
 
 export interface ErrorParts {
-  /** Lines printed indented under the message. */
+  /** Printed indented under the message. */
   readonly details?: readonly string[];
-  /** The user's next step, printed as `next: …`. */
+  /** Printed as `next: …`. */
   readonly next?: Advice | undefined;
-  /**
-   * A word as it was typed, and the one that was probably meant: the next step becomes the corrected line.
-   */
+  /** A typed word, and the one that was probably meant: the next step becomes the corrected line. */
   readonly correction?: {
     readonly typed: string;
     readonly meant: string;
-    /** Words that belong behind it. */
+    /** Words that belong after it. */
     readonly followedBy?: readonly string[];
   };
   readonly cause?: unknown;
-  /** Instead of the kind of the error's class. */
+  /** Overrides the kind of the error's class. */
   readonly kind?: ErrorKind | undefined;
   readonly status?: number;
   /** True if the same command may succeed later, false if it cannot. */
@@ -70,7 +68,7 @@ export abstract class HooktrailError extends Error {
   }
 }
 
-/** The first of some lines, and how many more there are. */
+/** Returns the first lines, and the number of the rest. */
 export function fewOf(lines: readonly string[], most = 5): string[] {
   const more = lines.length - most;
   return [...lines.slice(0, most), ...(more > 0 ? [`and ${more} more`] : [])];
@@ -109,12 +107,12 @@ function isQuotaExceeded({ code, errno }: NodeJS.ErrnoException): boolean {
   return code === 'EDQUOT' || (constants.errno.EDQUOT !== undefined && errno === -constants.errno.EDQUOT);
 }
 
-/** Returns true if a write failed because the disk is full or the user's quota is exceeded. */
+/** True if a write failed because the disk is full or the user's quota is exceeded. */
 export function isDiskFull(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ENOSPC' || isQuotaExceeded(error);
 }
 
-/** Returns the error of a named file that cannot be used: its disk is full, or the user has to do `next`. */
+/** Returns the error for a named file that cannot be used: its disk is full, or the user has to do `next`. */
 export function unusableFile(message: string, next: Advice, cause?: NodeJS.ErrnoException): HooktrailError {
   return cause && isDiskFull(cause)
     ? new ServiceError(message, { next: 'make room, and run the command again', cause })
@@ -122,8 +120,8 @@ export function unusableFile(message: string, next: Advice, cause?: NodeJS.Errno
 }
 
 /**
- * Returns why a system call failed, without its path, which may be one that the user did not choose. Other
- * messages stay.
+ * Describes a failed system call, without its path, which may not be one that the user chose. Returns other
+ * messages unchanged.
  */
 export function faultText(error: unknown): string {
   if (isQuotaExceeded(error as NodeJS.ErrnoException)) return 'disk quota exceeded (EDQUOT)';
@@ -135,7 +133,6 @@ const UNRUNNABLE: Readonly<Record<string, string>> = {
   EACCES: 'it is not a program, or must not be run',
 };
 
-/** Returns why a program could not be started, by the fault of starting it or its code alone. */
 export function unrunnableText(fault: unknown): string {
   const { code = '', message = code } = fault as Partial<NodeJS.ErrnoException>;
   return UNRUNNABLE[code] ?? message;
@@ -169,7 +166,7 @@ export class ClosedPipeError extends HooktrailError {
   }
 }
 
-/** The next step where the machine has no more of something, by the code of the system. */
+/** Next steps when the machine is short of something, by the system's error code. */
 export const SHORTAGE_STEPS: Readonly<Record<string, string>> = {
   ENOSPC: 'free some space, and run the command again',
   EDQUOT: 'free some space, and run the command again',
@@ -177,16 +174,15 @@ export const SHORTAGE_STEPS: Readonly<Record<string, string>> = {
   ENFILE: 'close other programs, and run the command again',
 };
 
-/** The next step where WebAssembly cannot start, which reserves many times the addresses that it uses. */
+/** The next step if WebAssembly cannot start, which reserves many times the addresses that it uses. */
 export const VIRTUAL_MEMORY_STEP =
   'raise the limit, as with `ulimit -v unlimited`: WebAssembly reserves some 10 GiB of addresses, and uses few of them';
 
-/** True for the error of a WebAssembly module that could not be started. */
 export function lacksWebAssembly(error: unknown): boolean {
   return error instanceof Error && /\bWebAssembly\b.*\bmemory\b/is.test(error.message);
 }
 
-/** The next step after any fault of the machine. */
+/** Next steps after system faults, by error code. */
 const FAULT_STEPS: Readonly<Record<string, string>> = {
   ...SHORTAGE_STEPS,
   EACCES: 'let this user write there, or name another place',
@@ -197,8 +193,8 @@ const FAULT_STEPS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The error for whatever was thrown: a failed system call that no command explains is the machine's fault,
- * any other exception is a defect of the program.
+ * Explains anything thrown: a failed system call that no command explains is the machine's fault, any other
+ * exception is a defect of the program.
  */
 export function explainedFault(thrown: unknown): HooktrailError {
   if (thrown instanceof HooktrailError) return thrown;

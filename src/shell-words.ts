@@ -1,5 +1,5 @@
 /**
- * Flags as words of a command line again, in the order of `names` (as commander names them): `authUrl`
+ * Turns flags into words of a command line again, in the order of `names` (as in commander): `authUrl`
  * becomes `--auth-url` and its value, a switch only the flag, a repeated flag as many pairs as it has values.
  */
 export function flagWords(flags: object, names: readonly string[]): string[] {
@@ -12,17 +12,15 @@ export function flagWords(flags: object, names: readonly string[]): string[] {
   });
 }
 
-/** One word for a POSIX shell, in quotes. */
 export function quotedWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The same, in quotes only where it needs them. */
+/** Quotes a word for a POSIX shell only if needed. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : quotedWord(text);
 }
 
-/** A line for a POSIX shell. */
 export function shellText(words: readonly string[]): string {
   return words.map(shellWord).join(' ');
 }

@@ -13,16 +13,15 @@ type Readable = NodeReadable & Partial<Pick<ReadStream, 'isTTY'>>;
 export type OutputKind = 'terminal' | 'file' | 'pipe';
 
 /**
- * The kind of the file descriptor; `pipe` if it is unknown, as for a Windows program that was started without
- * streams. `isTerminal` is asked only about what may be one, since the module that answers takes 2 ms to
- * load.
+ * Returns the kind of a file descriptor; `pipe` if it is unknown, as for a Windows program started without
+ * streams. Calls `isTerminal` only if needed, since its module takes 2 ms to load.
  */
 export function outputKind(descriptor: number, isTerminal: (descriptor: number) => boolean): OutputKind {
   let stats: Stats | undefined;
   try {
     stats = fstatSync(descriptor);
   } catch {
-    // It is unknown.
+    // The descriptor is unknown.
   }
   if (stats?.isFile() || stats?.isBlockDevice()) return 'file';
   if (stats?.isFIFO() || stats?.isSocket()) return 'pipe';
@@ -31,10 +30,10 @@ export function outputKind(descriptor: number, isTerminal: (descriptor: number) 
 }
 
 /**
- * An output that waits for slow readers and reports when its reader has left or its data cannot be written:
- * `onFailure` is called once then, for a file before `write` returns. A stream is opened when it is needed,
- * since opening one takes a quarter of the time of an empty Node: a pipe takes the first 4 KiB without one,
- * which is all that many runs write.
+ * An output that waits for slow readers. `onFailure`: called once when its reader has left or its data cannot
+ * be written, for a file before `write` returns. The stream is opened only when needed, since that takes a
+ * quarter of the time of an empty Node: a pipe takes the first 4 KiB without one, which is all that many runs
+ * write.
  */
 export function outputOf(
   descriptor: number,
@@ -96,7 +95,7 @@ export function outputOf(
   };
 }
 
-/** Of devices such as `/dev/null`, and of file systems that cannot. */
+/** Error codes of devices such as `/dev/null`, and of file systems that cannot sync. */
 const CANNOT_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EROFS']);
 
 function syncDescriptor(descriptor: number): Promise<void> {
@@ -108,10 +107,10 @@ function syncDescriptor(descriptor: number): Promise<void> {
   });
 }
 
-/** An empty pipe takes as many bytes at once, and none of them if it cannot (POSIX, on Linux). */
+/** Bytes that an empty pipe takes atomically (POSIX, on Linux). */
 const PIPE_BUF_BYTES = 4096;
 
-/** Returns false if nothing was written. The stream then reports why. */
+/** Returns false if nothing was written. The stream then reports the reason. */
 function writeAtOnce(descriptor: number, chunk: string | Uint8Array): boolean {
   try {
     writeSync(descriptor, typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
@@ -122,9 +121,9 @@ function writeAtOnce(descriptor: number, chunk: string | Uint8Array): boolean {
 }
 
 /**
- * Writes until every byte is written. `write(2)` writes fewer bytes than asked where a disk, a quota or a
- * size limit ends, and reports the error on the next call only. Node's stream for files, `SyncWriteStream` in
- * `lib/internal/fs/sync_write_stream.js`, calls `fs.writeSync` once and ignores how much it wrote.
+ * Writes until every byte is written. `write(2)` writes fewer bytes at the end of a disk, a quota or a size
+ * limit, and reports the error only on the next call. Node's stream for files, `SyncWriteStream` in
+ * `lib/internal/fs/sync_write_stream.js`, calls `fs.writeSync` once and ignores the number of bytes written.
  */
 function writeWhole(descriptor: number, chunk: string | Uint8Array, allOrNothing: boolean): void {
   let rest = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
@@ -141,15 +140,13 @@ function writeWhole(descriptor: number, chunk: string | Uint8Array, allOrNothing
     try {
       if (allOrNothing && written > 0) ftruncateSync(descriptor, fstatSync(descriptor).size - written);
     } catch {
-      // A device cannot be cut.
+      // A device cannot be truncated.
     }
     throw error;
   }
 }
 
-/**
- * Gives a size to a terminal that has none (`script`, containers): with 0 columns, libraries loop for ever.
- */
+/** Gives a size to a terminal without one (`script`, containers): with 0 columns, libraries loop forever. */
 function giveTerminalSize(stream: Writable): Writable {
   if (stream.isTTY && !stream.columns) stream.columns = 80;
   if (stream.isTTY && !stream.rows) stream.rows = 24;
@@ -168,10 +165,7 @@ function failureOf(error: NodeJS.ErrnoException, isTerminal: boolean): Hooktrail
   return readerLeft ? new ClosedPipeError() : new OutputError(error);
 }
 
-/**
- * An input that opens the stream only when something is read: opening standard input takes time and can hold
- * a terminal.
- */
+/** Opens the stream only for reading: opening standard input takes time and can hold a terminal. */
 export function inputOf(open: () => Readable): Input {
   return {
     get isTerminal() {
@@ -183,20 +177,17 @@ export function inputOf(open: () => Readable): Input {
   };
 }
 
-/**
- * Longer lines than anyone means: no program that reads lines needs them, and a text cannot be longer than
- * 512 MiB.
- */
+/** Bytes of the longest line. No reader of lines needs more, and a string is limited to 512 MiB. */
 const LINE_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Reads lines that end with LF or CRLF. Node's `readline` also splits at U+2028, which may stand in the JSON
- * of a line, and has no limit.
+ * Reads lines that end with LF or CRLF. Node's `readline` also splits at U+2028, which may occur in JSON, and
+ * has no limit.
  */
 async function* linesOf(open: () => Readable, ending?: AbortSignal): AsyncGenerator<string> {
   if (ending?.aborted) return;
   const input = open();
-  // Without the bound, all that comes while one line is worked on would be kept.
+  // Without the bound, everything that arrives while one line is handled would be buffered.
   const bound = { close: ['end', 'close'], highWaterMark: 4, lowWaterMark: 1 };
   const chunks = on(input, 'data', bound as object) as AsyncIterableIterator<[Buffer]>;
   const leave = () => {

@@ -19,7 +19,7 @@ export interface System {
   exitWith(code: ExitCode): void;
 }
 
-/** Asks `node:tty`, which is loaded only where there may be a terminal. */
+/** Loads `node:tty` only where there may be a terminal. */
 function isTerminal(descriptor: number): boolean {
   return process.getBuiltinModule('node:tty').isatty(descriptor);
 }
@@ -37,9 +37,9 @@ export function createSystem(): System {
   const exitWith = failUntilExitCode();
   const { holdOff, divert } = stopOnSignals(abort, leave);
   const environment = readEnvironment(process.env);
-  // Programs that we start do not get the secrets.
+  // Hide the secrets from programs that we start.
   for (const name of SECRET_VARIABLES) delete process.env[name];
-  // Node 20 takes an empty one for the wish to have no colour; no-color.org does not.
+  // Node 20 disables colour for an empty value; no-color.org does not.
   if (process.env['NO_COLOR'] === '') delete process.env['NO_COLOR'];
   const onFailure = (failure: HooktrailError) => abort.abort(failure);
   let [stdout, stderr]: (Output | undefined)[] = [];
@@ -53,12 +53,12 @@ export function createSystem(): System {
           throw new UsageError('standard input is a folder', { next: 'redirect it from a file in it' });
         return process.stdin;
       }),
-      // Which kind of file each is takes 2 ms to find out.
+      // Finding out the kind of each file takes 2 ms.
       get stdout() {
         stdout ??= outputOf(1, outputKind(1, isTerminal), () => process.stdout, onFailure);
         return stdout;
       },
-      // A closed stderr loses notices, never results: the run goes on.
+      // A closed stderr loses notices, never results: the run continues.
       get stderr() {
         const ignore = () => undefined;
         stderr ??= outputOf(2, outputKind(2, isTerminal), () => process.stderr, ignore);
@@ -78,7 +78,8 @@ export function createSystem(): System {
         (await import('./child-programs.ts')).runProgram(words, given, machine(), divert),
       startProgram: async (words, given, input) =>
         (await import('./child-programs.ts')).startProgram(words, given, input, machine(), process.kill),
-      // As git does: quit if everything fits on the screen, pass colours through, do not clear the screen.
+      // The options of git: quit if everything fits on the screen, pass colours through, do not clear the
+      // screen.
       openPager: async (command) =>
         (await import('./child-programs.ts')).openPager(command, { LESS: 'FRX', LV: '-c', ...process.env }),
       ...(process.platform === 'win32' ? {} : { suspend }),
@@ -96,8 +97,7 @@ export function createSystem(): System {
 }
 
 /**
- * Starts with exit code 1, so that a process that ends because nothing is left to wait for does not report
- * success.
+ * Starts with exit code 1: a process that ends because nothing is left to wait for must not report success.
  */
 function failUntilExitCode(): System['exitWith'] {
   process.exitCode = ExitCode.failed;
@@ -113,7 +113,7 @@ const UNFINISHED =
   'error: hooktrail ended before its work was done, which is a defect of hooktrail\n' +
   'next: run the command again with --debug, and report what it prints\n';
 
-/** The shell's job is the whole process group. Where no shell waits for it, the system ignores the signal. */
+/** The shell's job is the whole process group. If no shell waits for it, the system ignores the signal. */
 async function suspend(): Promise<void> {
   const { setTimeout: delay } = await import('node:timers/promises');
   const continued = new Promise((resolve) => process.once('SIGCONT', resolve));
@@ -121,20 +121,20 @@ async function suspend(): Promise<void> {
   await Promise.race([continued, delay(SUSPENDED_MS)]);
 }
 
-/** The signal is on its way for no longer than this; the time does not run while the process is stopped. */
+/** Milliseconds for the signal to arrive; the time does not run while the process is stopped. */
 const SUSPENDED_MS = 200;
 
 type Signal = 'SIGINT' | 'SIGTERM';
 
 /**
- * `npm exec` forwards a signal that the terminal sends to its child as well. Two within this many
- * milliseconds count as one.
+ * Milliseconds within which two signals count as one, since `npm exec` also forwards a signal that the
+ * terminal sends to its child.
  */
 const ECHO_MS = 250;
 
 /**
  * The first signal aborts the work in progress, which then ends in its own time. A later one ends the process
- * at once, unless `holdOff` prevents that. While signals are diverted, they do neither.
+ * at once, unless `holdOff` prevents that. Diverted signals do neither.
  */
 function stopOnSignals(abort: AbortController, leave: () => void) {
   let diverted: ((signal: Signal) => void) | undefined;
@@ -193,7 +193,7 @@ export const systemClock: Clock = {
   sleep: async (milliseconds, signal) => {
     const { setTimeout: delay } = await import('node:timers/promises');
     try {
-      // Node takes a longer delay than its timers can wait for one of a millisecond.
+      // Node treats a delay beyond its timers' limit as one millisecond.
       let rest = milliseconds;
       do {
         await delay(Math.min(rest, LONGEST_TIMER_MS), undefined, signal ? { signal } : {});
@@ -205,7 +205,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** The zone that TZ asks for. ICU, which says what was `found`, takes UTC for what it does not know. */
+/** Returns the zone of TZ. ICU, which gave `found`, falls back to UTC for unknown zones. */
 export function machineZone(variable: string | undefined, found = 'UTC'): string {
   const asked = variable?.replace(/^:/, '') ?? found;
   if (/^((Etc\/)?(UTC|UCT|GMT|Zulu|Universal|Greenwich)[-+]?0?)?$/.test(asked)) return 'UTC';
@@ -242,7 +242,7 @@ export function machine(): Machine {
 
 function hasProcess(pid: number): boolean | undefined {
   try {
-    // Signal 0 only checks that the process exists, on Windows too.
+    // Signal 0 only checks that the process exists, including on Windows.
     process.kill(pid, 0);
     return true;
   } catch (error) {
@@ -254,8 +254,8 @@ function hasProcess(pid: number): boolean | undefined {
 }
 
 /**
- * A container may run with a user id that is not in the user database: its home is `$HOME`, or else `/` as in
- * a shell.
+ * A container may run with a user id missing from the user database: its home is `$HOME`, or else `/` as in a
+ * shell.
  */
 function homeOfUser(): string {
   try {
