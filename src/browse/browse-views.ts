@@ -15,28 +15,25 @@ import { type Browsing, type EventList, type Narrowing, rememberLatest } from '.
 import { markTexts } from './marked-text.ts';
 
 export interface Look extends Pick<TableLook, 'draw' | 'palette'> {
-  /** Fields that have the same value in every event, failed or not, because of the filters. */
+  /** Fields with a single value in all events because of the filters, regardless of their status. */
   readonly constant: ReadonlySet<string>;
-  /** The saved columns; undefined for the default ones. */
   readonly fields: readonly FieldPath[] | undefined;
-  /** The field that names who an event is for. */
+  /** The field with the recipient's name. */
   readonly nameField: FieldPath | undefined;
-  /** Texts that all events have, which are marked. */
+  /** Texts found in all events, to be highlighted. */
   readonly marked: readonly string[];
-  /** The service's subscriptions; undefined for stored events. */
   readonly names?: SubscriptionLabels | undefined;
   readonly unicode: boolean;
-  /** The place that the events come from. */
+  /** The source of the events, for the title. */
   readonly place: string;
-  /** The keys' effects, a line each. */
   readonly help: readonly string[];
 }
 
-/** The number of events whose values decide the widths of the columns. */
+/** Number of events that determine the widths of the columns. */
 const MEASURED = 200;
 const GAP = '  ';
 
-/** Returns exactly as many lines as the screen has rows. */
+/** Returns exactly one line per row of the screen. */
 export function screenLines(browsing: Browsing, look: Look): string[] {
   const { columns, rows } = browsing.screen;
   const shown = bodyLines(browsing, look).slice(0, rows - 1);
@@ -76,12 +73,12 @@ function eventsLines(browsing: Browsing, look: Look): string[] {
   );
 }
 
-/** The texts that the shown events were found by. */
+/** Returns the texts that the filters searched for. */
 function markedTexts({ rows }: Browsing, { marked }: Look): string[] {
   return [...marked, ...rows.shown.flatMap(({ flag, text }) => (flag === 'grep' ? [text] : []))];
 }
 
-/** Says which columns are left out of the list; undefined if none is. */
+/** Names the columns left out of the list; undefined if there are none. */
 export function leftOutOf(browsing: Browsing, look: Look): string | undefined {
   const { leftOut } = layOutFor(browsing, look);
   return leftOut && `${leftOut}; enter shows the whole event`;
@@ -92,7 +89,7 @@ function layOutFor({ list, failedOnly, zone, screen }: Browsing, look: Look) {
   return layOut(list, measured, failedOnly, look, zone, screen.columns - GAP.length);
 }
 
-/** Lays the columns out by the first events, so that they stay while others are scrolled to. */
+/** Lays out the columns by the first events, so that they stay while scrolling. */
 const layOut = rememberLatest(
   (
     { items }: EventList,
@@ -126,17 +123,17 @@ function groupsLines(browsing: Browsing, look: Look): string[] {
   const named = isBySubscription
     ? rows.map(([id = '', ...others]) => [shownName(id, look), ...others])
     : rows;
-  // Enter shows the events themselves, in place of the id of one.
+  // Enter shows the events themselves, so the example id is left out.
   const lines = tableLines({ heads: heads.slice(0, -1), rows: named }, { ...look, room: screen.columns - 2 });
   return selectedLines(lines, selected - top, 'reading', browsing, look);
 }
 
-/** A subscription's address in place of its id, where it is known. */
+/** Shows a known subscription's address instead of its id. */
 function shownName(id: TableCell, { names }: Look): TableCell {
   return typeof id === 'string' ? (names?.labelOf(id) ?? id) : id;
 }
 
-/** The fields to choose from while one is typed. */
+/** Lists the fields that match the typed text. */
 function fieldLines(browsing: Browsing, look: Look): string[] {
   const { fields, cover, listRows, screen } = browsing;
   const selected = cover?.place ?? 0;
@@ -147,7 +144,7 @@ function fieldLines(browsing: Browsing, look: Look): string[] {
   return selectedLines(['', ...rows], selected - top, 'no field has this in its name', browsing, look);
 }
 
-/** Marks the selected one of the rows that follow the column heads. */
+/** Highlights the selected row after the column heads. */
 function selectedLines(
   [titles = '', ...rows]: readonly string[],
   selected: number,
@@ -177,10 +174,7 @@ function openedLines(browsing: Browsing, look: Look): string[] {
   ];
 }
 
-/**
- * Returns the bottom line, which shows a message or else the keys. It is never empty, and narrower than the
- * screen.
- */
+/** Returns the bottom line: a message or else the keys. Never empty, and narrower than the screen. */
 function footerLine(browsing: Browsing, { palette }: Look, columns: number): string {
   const { problem } = browsing.list;
   const message = browsing.message || (problem ? `could not read more: ${problem.message}` : '');
@@ -188,7 +182,7 @@ function footerLine(browsing: Browsing, { palette }: Look, columns: number): str
   return message ? palette.caution(text) : palette.dim(text);
 }
 
-/** The keys that the bottom line names. */
+/** Returns the keys for the bottom line. */
 function keysOf({ kind, failedOnly, canGoBack }: Browsing): string {
   const back = canGoBack ? 'esc back  ' : '';
   const keys: Readonly<Record<Browsing['kind'], string>> = {
@@ -223,7 +217,7 @@ function titleLine(browsing: Browsing, look: Look): string {
   return placedTitle(parts.filter(Boolean).join(', '), browsing, look);
 }
 
-/** True if the list holds all events. */
+/** True if all events have been read. */
 function isWhole({ list }: Browsing): boolean {
   return list.ended && !list.problem;
 }
@@ -241,12 +235,12 @@ function ofReadText(browsing: Browsing): string {
   return isWhole(browsing) ? '' : ` of the first ${grouped(browsing.list.items.length)}`;
 }
 
-/** The number of rows that are left by filters, and these; empty without filters. */
+/** Returns the number of rows that pass the filters, with the filters; empty without any. */
 function chosenText(browsing: Browsing, look: Look): string {
   const { cover, rows } = browsing;
   const cursor = cover ? cursorOf(look) : '';
   const isFiltered = rows.filter !== '' || cover !== undefined;
-  // The latest first: a narrow screen cuts the others off.
+  // The latest first, since a narrow screen cuts off the rest.
   const chosen = [
     ...(isFiltered ? [`/${terminalSafeLine(rows.filter)}${cursor}`] : []),
     ...rows.narrowings.map((narrowing) => narrowingText(narrowing, look)).toReversed(),
@@ -261,7 +255,7 @@ function narrowingText({ flag, text }: Narrowing, look: Look): string {
   return terminalSafeLine(`${before}${shownName(id, look)}`);
 }
 
-/** The number of groups and their field; empty for a list of events. */
+/** Returns the number of groups and their field; empty for a list of events. */
 function groupsText(browsing: Browsing): string {
   const { rows, cover } = browsing;
   if (!rows.by) return '';
@@ -270,9 +264,7 @@ function groupsText(browsing: Browsing): string {
   return `${what}${isFiltered ? '' : ofReadText(browsing)} by ${terminalSafeLine(rows.by.text)}`;
 }
 
-/**
- * A title, and at the right end of the line where the events come from, which a narrow screen cuts off last.
- */
+/** Places the source of the events at the right end of the title line; a narrow screen cuts it off last. */
 function placedTitle(title: string, { screen: { columns } }: Browsing, { palette, place }: Look): string {
   const shown = cutToWidth(terminalSafeLine(place), Math.max(0, (columns - 1) >> 1));
   const room = columns - 1 - cellWidth(shown) - (shown === '' ? 0 : GAP.length);
@@ -281,7 +273,7 @@ function placedTitle(title: string, { screen: { columns } }: Browsing, { palette
   return `${palette.bold(cut)}${space}${palette.dim(shown)}`;
 }
 
-/** Returns an event as indented JSON with its times in the zone, wrapped to the width of the screen. */
+/** Formats an event as indented JSON with its times in the zone, wrapped to the screen. */
 export function eventLines(item: Items, columns: number, zone: TimeZone, palette: Palette): string[] {
   const json = prettyJson(item.bytes, item.start(0), item.end(0), palette);
   const text = json.replaceAll(/"(\d{4}-\d\d-\d\dT[^"\\]*)"/g, (_, time) => `"${zone.shown(time)}"`);

@@ -31,18 +31,16 @@ import { runScreen, type Screen } from './full-screen.ts';
 type BrowseCall = Call<FilterFlags & SettingFlags>;
 type Find = (filters: EventFilters) => AsyncGenerator<FoundPage>;
 
-/** Few enough to come fast, many enough for several screens. */
+/** Events per page: few enough to arrive fast, enough for several screens. */
 const PAGE_SIZE = 200;
 const CONCURRENCY = 2;
 
-/** What is browsed and how it is shown, in its final form. */
+/** Options in their final form. */
 export interface BrowseOptions extends Pick<Look, 'fields' | 'help'> {
   readonly filters: EventFilters;
-  /** A place with stored events; undefined for those of the service. */
   readonly from: string | undefined;
 }
 
-/** Browses the events of the service, or those of a place. */
 export async function browseEvents(call: BrowseCall, options: BrowseOptions): Promise<void> {
   const { context, reporter } = call;
   const { filters, from } = options;
@@ -70,14 +68,13 @@ export async function browseEvents(call: BrowseCall, options: BrowseOptions): Pr
 interface ShownList {
   readonly filters: EventFilters;
   readonly find: Find;
-  /** The place that the events come from, as the title names it. */
   readonly place: string;
   readonly names?: SubscriptionNames;
 }
 
 /**
- * Shows the list until the user leaves. Throws the error that ended reading if there is one: of the first
- * page at once.
+ * Shows the list until the user leaves. Throws an error that ended reading, or at once if the first page
+ * failed.
  */
 async function showList(
   call: BrowseCall,
@@ -87,7 +84,7 @@ async function showList(
   const { context, reporter } = call;
   await loadWidths();
   const failedOnly = filters.statuses.join() === 'FAILED';
-  // The key that shows failed events only shows all of them when it is pressed again.
+  // Pressed again, the key for failed events shows all events.
   const events = failedOnly ? filters.withStatuses() : filters;
   const palette = await paletteOf(reporter.stdoutColor);
   const look: Look = {
@@ -132,7 +129,7 @@ async function showList(
   browsing.settle();
   try {
     await runScreen(screen, context);
-    // The screen had one line for it, without the next step.
+    // The screen showed only its first line, without the next step.
     if (browsing.list.problem) throw browsing.list.problem;
   } finally {
     await browsing.list.close().catch(() => undefined);
@@ -141,14 +138,14 @@ async function showList(
   }
 }
 
-/** The zones that a key switches between, the given one first, each once. */
+/** Returns the distinct zones that a key cycles through, the given one first. */
 function zonesFor(given: TimeZone, context: Pick<Context, 'machine'>): [TimeZone, ...TimeZone[]] {
   const others = new Map([UTC, localZone(context)].map((zone) => [zone.name, zone]));
   others.delete(given.name);
   return [given, ...others.values()];
 }
 
-/** A report is about failures, whatever status the list has. */
+/** Without the status: a report covers failures whatever the list shows. */
 const REPORT_FLAGS = [
   ...FILTER_FLAGS.filter((name) => name !== FILTER_KEYS.publishStatus.flag),
   ...['from', 'timezone', 'profile', 'baseUrl', 'vendor'],
@@ -157,8 +154,8 @@ const REPORT_FLAGS = [
 type Folder = Awaited<ReturnType<typeof temporaryFolder>>;
 
 /**
- * Runs `events report --open` for the same events, with the file in a new folder. Resolves to the outcome in
- * one line.
+ * Runs `events report --open` for the same events, with the file in a new folder. Resolves to a one-line
+ * outcome.
  */
 async function openReport(
   { flags, context, invoke }: BrowseCall,
@@ -170,7 +167,7 @@ async function openReport(
   const file = path.join(folder.path, 'report.html');
   const narrowed = narrowings.map(({ flag, text }) => `--${flag}=${text}`);
   const said: string[] = [];
-  // The list is on the terminal.
+  // The list occupies the terminal.
   const output: Output = {
     ...context.stderr,
     isTerminal: false,
@@ -186,17 +183,17 @@ async function openReport(
   return said.join('').split('\n')[0] || `the report ended with ${code}`;
 }
 
-/** Copies the item's `eventId`. Resolves to the outcome in one line. */
+/** Resolves to a one-line outcome. */
 export async function copyEventId(item: Items, context: CopyContext): Promise<string> {
   const id = createRowReader([memberPath('eventId')], valueText, '')(item)[0]?.[0];
   if (!id) return 'the event has no eventId to copy';
   return await copyText(id, id, context);
 }
 
-/** Some terminals take no more than this (100,000 bytes in base64), and say nothing of what they drop. */
+/** Bytes that some terminals accept at most (100,000 in base64), silently dropping the rest. */
 const MOST_COPIED_BYTES = 74_994;
 
-/** Copies the item's JSON as the service wrote it. Resolves to the outcome in one line. */
+/** Copies the item's own JSON. Resolves to a one-line outcome. */
 export async function copyEvent(item: Items, context: CopyContext): Promise<string> {
   const json = item.text(0).toString();
   const size = `${grouped(item.text(0).length)} bytes`;
@@ -207,19 +204,17 @@ export async function copyEvent(item: Items, context: CopyContext): Promise<stri
 
 type CopyContext = Pick<Context, 'environment' | 'runProgram' | 'stdout'>;
 
-/** Copies a text. Resolves to the outcome in one line, in which `what` names the text. */
+/** `what`: names the text in the one-line outcome. */
 async function copyText(text: string, what: string, context: CopyContext): Promise<string> {
   const { environment, runProgram, stdout } = context;
   const { PATH, HOME, TMUX } = environment;
   if (TMUX) {
-    // tmux does not pass the sequence below on by default; -w makes it send its buffer to the terminal around
-    // it.
+    // tmux does not forward the sequence below by default; -w makes it send its buffer to the outer terminal.
     const set = runProgram(['tmux', 'set-buffer', '-w', '--', text], { PATH, HOME, TMUX });
     const code = await set.catch(() => 1);
     return code === 0 ? `copied ${what} to tmux's buffer` : `tmux did not accept ${what}`;
   }
-  // OSC 52 of xterm's control sequences: it works through SSH. Terminals do not confirm it, and some ignore
-  // it.
+  // OSC 52 of xterm's control sequences works through SSH. Terminals do not confirm it, and some ignore it.
   stdout.stream().write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
   return `sent ${what} to the terminal's clipboard`;
 }

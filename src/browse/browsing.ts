@@ -10,59 +10,54 @@ import { type EventGroup, EventGroups } from '../questions/event-groups.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { characterOf, type Key, type Mover, moverOf } from './full-screen.ts';
 
-/**
- * A cover lies over the rows and takes the keys: the selected event, the page of keys, or a line that is
- * typed.
- */
+/** A cover hides the rows and takes the keys: the selected event, the help, or a line being typed. */
 export interface Cover {
   readonly kind: 'event' | 'help' | 'filter' | 'condition' | 'field';
-  /** The line as typed so far. */
   text: string;
-  /** The first line of the event on the screen, or the selected one of `fields`. */
+  /** The first visible line of the event, or the selected index of `fields`. */
   place: number;
 }
 
 export interface BrowsingParts {
-  /** Begins to read all events, or failed ones only. */
+  /** Begins to read all events, or only failed ones. */
   readonly open: (failedOnly: boolean) => EventList;
   readonly failedOnly: boolean;
-  /** Reads a typed condition. Throws `UsageError`. */
+  /** Parses a typed condition. Throws `UsageError`. */
   readonly narrowing: (typed: string, zone: TimeZone) => Narrowing;
-  /** The size of the terminal at any moment. */
   readonly screen: { readonly columns: number; readonly rows: number };
-  /** The zones that a key switches between, the first one first. */
+  /** The zones that a key cycles through. */
   readonly zones: readonly [TimeZone, ...TimeZone[]];
-  /** Returns an event as the lines that are shown when it is open. */
+  /** Returns the lines of an open event. */
   readonly linesOf: (item: Items, columns: number, zone: TimeZone) => readonly string[];
-  /** Says which columns of the list are left out; undefined if none is. */
+  /** Names the columns left out of the list; undefined if there are none. */
   readonly leftOut: (browsing: Browsing) => string | undefined;
-  /** Copies the event's id. Resolves to the outcome in one line. */
+  /** Resolves to a one-line outcome. */
   readonly copyId: (item: Items) => Promise<string>;
-  /** The same for its JSON. */
+  /** Resolves to a one-line outcome. */
   readonly copyEvent: (item: Items) => Promise<string>;
-  /** Opens a report of the events that meet these too. Resolves to the outcome in one line. */
+  /** Opens a report of the events that also meet these conditions. Resolves to a one-line outcome. */
   readonly report: (narrowings: readonly Narrowing[]) => Promise<string>;
-  /** Called when something other than a key changed what is shown. */
+  /** Called when something other than a key changed the screen. */
   readonly onChange: () => void;
 }
 
-/** Keys that do what another one does. */
+/** Keys that act like others. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   ...{ enter: 'return', backspace: 'escape', left: 'escape', right: 'n' },
 };
-/** The most pages read for one key press, so that a filter without matches does not download everything. */
+/** Most pages read per key press, so that a filter without matches does not download everything. */
 const PAGES_PER_KEY = 20;
 const READING = 'reading again';
 /** Covers that hide the list. */
 const OTHER_COVERS: readonly string[] = ['event', 'help', 'field'];
-/** A lower screen has all of its rows for events. */
+/** Screen rows from which one is used for a note. */
 const ROWS_FOR_NOTE = 10;
-/** Events that the fields to group by are taken from. */
+/** Number of events whose fields are offered for grouping. */
 const SAMPLE = 200;
 
 /**
- * Holds what is shown and changes it as keys say; it draws nothing. A filter, a condition or a grouping puts
- * rows above those that it was made from, and Escape takes the topmost away.
+ * Holds the state of the screen and changes it with each key; draws nothing. A filter, a condition or a
+ * grouping pushes new rows, and Escape pops them.
  */
 export class Browsing {
   readonly #parts: BrowsingParts;
@@ -73,7 +68,7 @@ export class Browsing {
   zone: TimeZone;
   readonly screen: BrowsingParts['screen'];
   message = '';
-  /** The events shown before these were asked for, until the first of these are there. */
+  /** The previous events, until the first of the new ones have arrived. */
   #former: { readonly list: EventList; readonly failedOnly: boolean } | undefined;
   #pagesLeft = PAGES_PER_KEY;
 
@@ -82,7 +77,7 @@ export class Browsing {
     f: () => this.#readAgain(!this.failedOnly),
     r: () => this.#readAgain(this.failedOnly),
   };
-  /** The keys of rows and covers that take no text. One that returns true ends the program. */
+  /** Keys of rows and covers without text input. One that returns true ends the program. */
   readonly #keys: Readonly<Record<string, Readonly<Record<string, () => true | void>>>> = {
     all: {
       return: () => this.#enter(),
@@ -116,12 +111,10 @@ export class Browsing {
     return this.#stack.at(-1) as Rows;
   }
 
-  /** The kind of what takes the keys. */
   get kind(): Cover['kind'] | 'events' | 'groups' {
     return this.cover?.kind ?? (this.rows.by ? 'groups' : 'events');
   }
 
-  /** The event that is selected, which may be open. */
   get current(): Items | undefined {
     return this.rows.by ? undefined : this.rows.items[this.rows.selected];
   }
@@ -130,35 +123,33 @@ export class Browsing {
     return this.#stack.length > 1;
   }
 
-  /** The lines between the title and the bottom line. */
+  /** Number of lines between the title and the bottom line. */
   get eventRows(): number {
     return Math.max(2, this.screen.rows - 2);
   }
 
-  /** The same without the column heads, and the line that says which columns are left out. */
+  /** Number of lines for rows, without the column heads and the note. */
   get listRows(): number {
     return this.eventRows - (this.leftOut === undefined ? 1 : 2);
   }
 
-  /** Says which columns of the list are left out, where the screen has room for the line. */
+  /** Names the columns left out of the list, if the screen has a row for it. */
   get leftOut(): string | undefined {
     const isList = this.rows.by === undefined && !OTHER_COVERS.includes(this.kind);
     return isList && this.screen.rows >= ROWS_FOR_NOTE ? this.#parts.leftOut(this) : undefined;
   }
 
-  /** The fields of the first events whose names contain what is typed. */
+  /** Returns the fields of the first events whose names contain the typed text. */
   get fields(): readonly string[] {
     const items = this.list.items.slice(0, SAMPLE).map((item) => item.text(0));
     const wanted = this.cover?.text.trim().toLowerCase() ?? '';
     return fieldsOf(Items.of(items)).filter((field) => field.toLowerCase().includes(wanted));
   }
 
-  /** The lines of the open event. */
   get eventLines(): readonly string[] {
     return this.#parts.linesOf(this.current as Items, this.screen.columns, this.zone);
   }
 
-  /** Does what a key says. Returns true if it ends the program. */
   press(key: Key): boolean {
     this.message = '';
     this.#pagesLeft = PAGES_PER_KEY;
@@ -171,7 +162,7 @@ export class Browsing {
     return false;
   }
 
-  /** Shows an error that is explained; any other is a defect. */
+  /** Shows an explained error; any other is a defect. */
   #tell(error: unknown): void {
     if (!(error instanceof HooktrailError)) throw error;
     this.message = error.message;
@@ -184,7 +175,7 @@ export class Browsing {
     const { rows } = this;
     rows.selected = Math.max(0, Math.min(rows.selected, rows.count - 1));
     rows.top = Math.max(Math.min(rows.top, rows.selected), rows.selected - listRows + 1, 0);
-    // All events count in the groups.
+    // Groups need all events.
     const wanted = rows.by ? Number.POSITIVE_INFINITY : rows.selected + 2 * listRows;
     if (list.ended || list.loading || rows.count > wanted || this.#pagesLeft === 0) return;
     this.#pagesLeft--;
@@ -196,7 +187,7 @@ export class Browsing {
     });
   }
 
-  /** Updates the shown rows, and leaves groups that become too many. */
+  /** Updates the rows, and leaves a grouping with too many groups. */
   #update(): void {
     try {
       this.rows.update(this.list);
@@ -255,7 +246,6 @@ export class Browsing {
     else this.message = 'this is the whole list; q quits';
   }
 
-  /** Opens the event before or after the open one. */
   #step(step: 1 | -1): void {
     const { rows } = this;
     if (rows.items[rows.selected + step]) {
@@ -268,7 +258,7 @@ export class Browsing {
   #changeZone(): void {
     const { zones } = this.#parts;
     this.zone = zones[(zones.indexOf(this.zone) + 1) % zones.length] ?? this.zone;
-    // Groups may be those of an hour or a weekday.
+    // Groups by hour or weekday depend on the zone.
     if (this.rows.by) this.#rebuild();
     this.message = `times in ${this.zone.name}`;
   }
@@ -280,7 +270,7 @@ export class Browsing {
     this.#showList(this.#parts.open(failedOnly), failedOnly);
   }
 
-  /** Shows the former events again if no others could be read in their place. */
+  /** Returns to the previous events if reading the new ones failed. */
   #settleFormer({ problem }: EventList): void {
     const former = this.#former;
     this.#former = undefined;
@@ -315,7 +305,7 @@ export class Browsing {
     this.#parts.onChange();
   }
 
-  /** A filter has rows of its own, unless they are there already. */
+  /** A new filter gets its own rows. */
   #askFilter(): void {
     const { filter, narrowings } = this.rows;
     if (filter === '') this.#stack.push(new Rows(narrowings, this.zone));
@@ -339,7 +329,7 @@ export class Browsing {
     if (isFilter) this.#stack.splice(-1, 1, new Rows(this.rows.narrowings, this.zone, cover.text));
   }
 
-  /** Uses what was typed. What is invalid throws `UsageError` and stays, so that the user can correct it. */
+  /** Applies the typed text. Invalid text throws `UsageError` and stays for correction. */
   #take({ kind, text, place }: Cover): void {
     if (kind === 'condition' && text.trim() !== '') this.#narrow(text);
     if (kind === 'field') this.#group(text, place);
@@ -347,17 +337,16 @@ export class Browsing {
     if (kind === 'filter' && text.trim() === '') this.#goBack();
   }
 
-  /** Groups by the typed field, or the selected one. */
   #group(text: string, place: number): void {
     const field = this.fields.find((one) => one === text.trim()) ?? this.fields[place];
     if (field === undefined) throw new UsageError(`no event has a field like '${text}'; esc cancels`);
     const { narrowings, filter, by } = this.rows;
-    // Grouped by another field, the groups take the place of those before.
+    // Grouping by another field replaces the present groups.
     if (by) this.#stack.pop();
     this.#stack.push(new Rows(narrowings, this.zone, filter, parseFieldPath(field, 'g')));
   }
 
-  /** Shows those events that also meet a condition. */
+  /** Shows only the events that also meet a condition. */
   #narrow(condition: string): void {
     const narrowing = this.#parts.narrowing(condition, this.zone);
     const rows = new Rows([...this.rows.narrowings, narrowing], this.zone, this.rows.filter);
@@ -371,11 +360,9 @@ export class Browsing {
 /** The events read so far. More are read on demand. */
 export class EventList {
   readonly items: Items[] = [];
-  /** The number of all matching events, if the service gives it. */
   total: number | undefined;
   ended = false;
   loading = false;
-  /** The error that ended reading. */
   problem: Error | undefined;
   readonly #pages: AsyncIterator<FoundPage>;
 
@@ -383,7 +370,7 @@ export class EventList {
     this.#pages = pages;
   }
 
-  /** Reads one more page, if none is being read. Never rejects: see `problem`. */
+  /** Reads one more page. Never rejects: see `problem`. */
   async more(): Promise<void> {
     this.loading = true;
     try {
@@ -405,7 +392,9 @@ export class EventList {
   }
 }
 
-/** The events that meet all conditions and have all words of a filter; with `by`, in groups by that field. */
+/**
+ * The events that meet all conditions and contain all words of a filter; with `by`, grouped by that field.
+ */
 export class Rows {
   readonly narrowings: readonly Narrowing[];
   readonly filter: string;
@@ -414,9 +403,7 @@ export class Rows {
   /** The largest first. */
   groups: readonly EventGroup[] = [];
   selected = 0;
-  /** The first row on the screen. */
   top = 0;
-  /** The conditions, and the words of the filter. */
   readonly shown: readonly Narrowing[];
   readonly #counted: EventGroups;
   #looked = 0;
@@ -434,8 +421,8 @@ export class Rows {
   }
 
   /**
-   * Looks at the events that were read since the last call. The selected group stays selected. Throws
-   * `ServiceError` if the groups become too many.
+   * Adds the events read since the last call. The selected group stays selected. Throws `ServiceError` if
+   * there are too many groups.
    */
   update(list: EventList): void {
     const known = this.items.length;
@@ -451,10 +438,7 @@ export class Rows {
   }
 }
 
-/**
- * Returns a function that makes its result again only when an argument changes: it is asked at each key, and
- * takes long.
- */
+/** Caches the latest result until an argument changes: the function is slow, and called for each key. */
 export function rememberLatest<Given extends readonly unknown[], Result>(make: (...given: Given) => Result) {
   let latest: { readonly given: Given; readonly result: Result } | undefined;
   return (...given: Given): Result => {
@@ -464,7 +448,7 @@ export function rememberLatest<Given extends readonly unknown[], Result>(make: (
   };
 }
 
-/** A condition that the shown events meet, as a flag of a search gives it. */
+/** A condition on the shown events, with the flag of a search for it. */
 export interface Narrowing {
   readonly flag: 'where' | 'grep';
   readonly text: string;
@@ -472,9 +456,9 @@ export interface Narrowing {
 }
 
 /**
- * Reads a condition of `--where`; a text without an operator, or in quotes, is one of `--grep`. Throws
- * `UsageError`, for values in a file too. Spans ago count from `now` (milliseconds since the epoch), times
- * without a zone are those of `zone`.
+ * Parses a condition of `--where`; a text without an operator, or in quotes, is one of `--grep`. Throws
+ * `UsageError`, including for values in a file. Spans ago count from `now` (milliseconds since the epoch),
+ * times without a zone are in `zone`.
  */
 export function narrowingOf(typed: string, now: number, zone: TimeZone): Narrowing {
   const text = typed.trim();
@@ -483,7 +467,7 @@ export function narrowingOf(typed: string, now: number, zone: TimeZone): Narrowi
     const condition = parseCondition(text, 'w', now, zone);
     const { instant, operator, value } = condition;
     const isTime = instant && /[<>]/.test(operator) && !isNumber(value);
-    // With an offset the report reads the same time, and so does a person who changes the zone.
+    // With an offset, the time stays the same in the report and in other zones.
     const time = instant?.text.replace(/^[\d-]+$/, '$&T00:00Z') ?? '';
     const exact = isTime ? text.slice(0, -value.length) + zone.shown(time) : text;
     return { flag: 'where', text: exact, keep: itemFilter([condition], [], zone, 'w') };

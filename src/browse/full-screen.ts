@@ -4,7 +4,6 @@ import type { ReadStream } from 'node:tty';
 import type { Context } from '../context.ts';
 import { InterruptedError } from '../errors.ts';
 
-/** A key as `node:readline` reports it. */
 export interface Key {
   readonly name?: string | undefined;
   readonly sequence?: string | undefined;
@@ -13,11 +12,9 @@ export interface Key {
 }
 
 export interface Screen {
-  /** Returns as many lines as there are rows, the last one neither empty nor full. */
   readonly lines: () => readonly string[];
-  /** Called with each key. Returns true to end. */
+  /** Returns true to end. */
   readonly press: (key: Key) => boolean;
-  /** Draws the screen again; set while it is shown. */
   redraw: () => void;
 }
 
@@ -28,13 +25,13 @@ const HOME = '\u001b[H';
 const CLEAR = '\u001b[2J';
 /** Clears the rest of a line. */
 const REST_OF_LINE = '\u001b[K';
-/** After this time an escape character is the Escape key, and not the beginning of a sequence. */
+/** Milliseconds after which an escape character is the Escape key, rather than the start of a sequence. */
 const ESCAPE_MS = 50;
 
 /**
- * Fills the terminal until a key ends it. The previous screen is restored however it ends: by a key, an
- * error, a signal or a crash, and while Ctrl-Z suspends the program. Throws `InterruptedError` on Ctrl-C, the
- * signal's reason when it aborts.
+ * Fills the terminal until a key ends it. The previous screen is always restored: after a key, an error, a
+ * signal or a crash, and while Ctrl-Z suspends the program. Throws `InterruptedError` on Ctrl-C, the signal's
+ * reason when it aborts.
  */
 export async function runScreen(screen: Screen, context: Context): Promise<void> {
   const { signal } = context;
@@ -60,7 +57,7 @@ export async function runScreen(screen: Screen, context: Context): Promise<void>
   const forget = context.atExit?.(leave);
   try {
     enter();
-    // Of its interface parameter, readline uses only the time-out.
+    // readline uses only the time-out of its interface parameter.
     emitKeypressEvents(input, { escapeCodeTimeout: ESCAPE_MS } as never);
     const keys = on(input.resume(), 'keypress', { signal });
     output.on('resize', clear);
@@ -89,7 +86,7 @@ export async function runScreen(screen: Screen, context: Context): Promise<void>
   }
 }
 
-/** Returns the place that a key moves to, among `count` places of which `page` fit on the screen. */
+/** Returns the new place, among `count` places with `page` of them on the screen. */
 export type Mover = (place: number, count: number, page: number) => number;
 
 const MOVERS: Readonly<Record<string, Mover>> = {
@@ -100,19 +97,19 @@ const MOVERS: Readonly<Record<string, Mover>> = {
   home: () => 0,
   end: (_place, count) => count - 1,
 };
-/** As in `less`. */
+/** The keys of `less`. */
 const LETTERS: Readonly<Record<string, string>> = {
   ...{ k: 'up', j: 'down', b: 'pageup', ' ': 'pagedown', '<': 'home', G: 'end', '>': 'end' },
 };
 
-/** Returns what a key moves. Letters move only if `withLetters`: elsewhere they are typed. */
+/** Returns the movement of a key. `withLetters`: letters move instead of being typed. */
 export function moverOf({ name = '', sequence = '', ctrl, meta }: Key, withLetters: boolean) {
   const move = MOVERS[(withLetters && LETTERS[sequence]) || name];
   if (ctrl || meta || !move) return undefined;
   return ((place, count, page) => Math.max(0, Math.min(count - 1, move(place, count, page)))) satisfies Mover;
 }
 
-/** Returns the character that a key types, or undefined for a control key. */
+/** Returns undefined for a control key. */
 export function characterOf({ sequence = '', ctrl, meta }: Key): string | undefined {
   return !ctrl && !meta && /^[^\p{C}]+$/u.test(sequence) ? sequence : undefined;
 }

@@ -1,14 +1,11 @@
-/** A sequence that changes how a terminal draws what follows (ECMA-48, SGR). */
+/** A sequence that changes the style of the following text (ECMA-48, SGR). */
 const STYLE = /(\u001b\[[\d;]*m)/;
 
-/**
- * Marks each place of a drawn line where one of some texts stands, in any case of letters. Sequences of style
- * are no text.
- */
+/** Highlights the texts in a drawn line, ignoring case and style sequences. */
 export function markTexts(line: string, texts: readonly string[], mark: (text: string) => string): string {
   const wanted = texts.filter((text) => text !== '');
   if (wanted.length === 0) return line;
-  // A longer one first: it may begin with a shorter one.
+  // The longest first: one may begin with a shorter one.
   const longestFirst = wanted.toSorted((a, b) => b.length - a.length);
   const exact = longestFirst.map((text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'));
   const any = new RegExp(exact.join('|'), 'giu');
