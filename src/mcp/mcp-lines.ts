@@ -6,17 +6,15 @@ import { inputOf } from '../streams.ts';
 import type { Problem } from '../terminal/reporter.ts';
 import { terminalSafeBlock } from '../terminal/terminal-text.ts';
 
-/** A command's output is held in memory up to here. */
+/** Bytes of a command's output held in memory. */
 const MOST_PRINTED_BYTES = 64 << 20;
 const MOST_WARNING_CHARACTERS = 4000;
 
-/** The output of a command line that printed a result. */
 export interface CommandResult {
   readonly stdout: string;
   readonly warnings: readonly string[];
 }
 
-/** The failure of a command line, as it printed it. */
 export class CommandFailure extends Error {
   readonly problem: Problem;
 
@@ -38,7 +36,7 @@ export async function runLine(
 ): Promise<CommandResult> {
   const [stdout, stderr] = [keptOutput(), keptOutput()];
   const stdin = inputOf(() => Readable.from(input === '' ? [] : [Buffer.from(input)]));
-  // Warnings and questions are those of this line; a secret that is known is not asked for again.
+  // Warnings and questions belong to this line; known secrets are shared.
   const memory = { ...emptyMemory(), secrets: context.memory.secrets };
   const streams = { stdin, stdout: stdout.output, stderr: stderr.output };
   const code = await invoke(argv, { ...context, ...streams, memory });
@@ -71,14 +69,13 @@ function keptOutput(): { output: Output; text: () => string } {
     stream: () => new PassThrough(),
     write: async (chunk) => {
       length += chunk.length;
-      // The writer may use its memory again.
+      // The writer may reuse its memory.
       if (length <= MOST_PRINTED_BYTES) chunks.push(Buffer.from(chunk));
     },
   };
   return { output, text: () => Buffer.concat(chunks).toString() };
 }
 
-/** The errors and warnings among the lines that a command printed. */
 function problemsIn(stderr: string): Problem[] {
   return stderr
     .split('\n')

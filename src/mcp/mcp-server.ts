@@ -12,9 +12,9 @@ import { version } from '../version.ts';
 import { UNTRUSTED } from './mcp-answers.ts';
 import { type McpFlags, registerTools } from './mcp-tools.ts';
 
-/** Time to finish the outstanding answers after the input ends: the peer may be gone. */
+/** Milliseconds to finish pending answers after the input ends: the peer may be gone. */
 const PARTING_MS = 5_000;
-/** Between two pings: only a write finds that the peer has closed our output. */
+/** Milliseconds between two pings: only a write reveals that the peer has closed our output. */
 const PING_INTERVAL_MS = 6_000;
 
 const INSTRUCTIONS = `Read-only access to the stored events of an event notification service and to what became of their
@@ -23,8 +23,8 @@ in, the tools say so: a person has to run \`hooktrail login\`.`;
 
 /**
  * Serves the read-only commands over the Model Context Protocol until the peer disconnects or the program is
- * stopped. The SDK decides by the first message which era of the protocol the peer speaks: 2026-07-28, or the
- * one before with its `initialize`.
+ * stopped. The SDK detects the peer's protocol by the first message: 2026-07-28, or the previous one with its
+ * `initialize`.
  */
 export async function serveMcp(call: Call<McpFlags>): Promise<void> {
   const { context } = call;
@@ -44,7 +44,7 @@ export async function serveMcp(call: Call<McpFlags>): Promise<void> {
   try {
     for await (const line of context.stdin.lines(context.signal)) await transport.receive(line);
     context.signal.throwIfAborted();
-    // Requests that arrived just before the end of the input are answered, too.
+    // Also answer requests that arrived just before the end of the input.
     const late = context.clock.sleep(PARTING_MS, AbortSignal.any([context.signal, leaving.signal]));
     await Promise.race([transport.answered(), late]);
   } finally {
@@ -58,14 +58,14 @@ export async function serveMcp(call: Call<McpFlags>): Promise<void> {
 async function pingRegularly({ server }: McpServer, { clock }: Context, leaving: AbortSignal): Promise<void> {
   while (!leaving.aborted) {
     await clock.sleep(PING_INTERVAL_MS, leaving).catch(() => undefined);
-    // The peer's answer does not matter, nor whether there is one.
+    // The peer's answer is irrelevant.
     if (!leaving.aborted) server.ping().catch(() => undefined);
   }
 }
 
 /**
- * Sends the protocol's messages as lines over an output that handles slow readers and closed pipes. The SDK's
- * own transport writes to the process's stream, whose errors would end the process.
+ * Sends the protocol's messages as lines over an output that handles slow readers and closed pipes. Errors of
+ * the stream in the SDK's own transport would end the process.
  */
 class LineTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
@@ -95,17 +95,16 @@ class LineTransport implements Transport {
     this.onmessage?.(message);
   }
 
-  /** Keeps the requests that an answer is due for. */
   #note(message: JSONRPCMessage): void {
     if (!('method' in message)) return;
-    // A stream of changes has its answer at the end.
+    // A stream of changes is answered only at its end.
     if ('id' in message && message.method !== 'subscriptions/listen') this.#unanswered.add(message.id);
-    // A request that is cancelled needs no answer.
+    // A cancelled request needs no answer.
     if (message.method === 'notifications/cancelled')
       this.#forget(message.params?.['requestId'] as RequestId);
   }
 
-  /** Resolves when every request that was received has its answer. */
+  /** Resolves when every received request is answered. */
   async answered(): Promise<void> {
     if (this.#unanswered.size === 0) return;
     await new Promise<void>((resolve) => {

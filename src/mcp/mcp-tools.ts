@@ -23,16 +23,16 @@ import {
 import { type CommandResult, runLine } from './mcp-lines.ts';
 
 export interface McpFlags {
-  /** The files that tools may read. */
+  /** Files that tools may read. */
   readonly allowFile?: readonly string[];
 }
 
 const DEFAULT_EVENTS = 20;
 const MOST_EVENTS = 200;
-/** The time that a call has, unless it asks for another. */
+/** Seconds for a call by default. */
 const CALL_SECONDS = 60;
 const MOST_CALL_SECONDS = 3600;
-/** Longer than any filter that a person would write. */
+/** Characters of the longest text: more than any person's filter. */
 const MOST_TEXT_CHARACTERS = 10_000;
 const MOST_TEXTS = 500;
 const MOST_IDS = 10_000;
@@ -44,7 +44,6 @@ const optionalTexts = (description: string) =>
 const upTo = (most: number) => z.number().int().min(1).max(most);
 const TIME = 'a date, a date-time (UTC without a zone), a time of day, or a span ago such as 15m, 2h, 7d';
 
-/** The parameter by which agents give values of a key; undefined for a key that they do not filter by. */
 function parameterOf({ parameter, parameterDescription = '', words }: FilterKey) {
   if (parameter === undefined) return undefined;
   const oneWord =
@@ -69,7 +68,7 @@ const page = {
   limit: upTo(MOST_EVENTS).default(DEFAULT_EVENTS),
   cursor: optionalText('the cursor of the answer before; the other arguments stay the same'),
 };
-/** For lists that are short as a rule. */
+/** For lists that are usually short. */
 const longPage = { ...page, limit: upTo(MOST_EVENTS).default(MOST_EVENTS) };
 const received = {
   ids: z.array(z.string().max(100)).max(MOST_IDS).optional().describe('the event ids that were received'),
@@ -93,7 +92,7 @@ interface LineInput {
 }
 /** Runs a command line: its words, the tool's arguments as flags, its operands and its standard input. */
 type RunWords = (words: string, flags: Arguments, given?: LineInput) => Promise<CommandResult>;
-/** The flags and the input that give the ids of a call to a command. */
+/** Returns the flags and the input with a call's ids. */
 type ReceivedIds = (args: Arguments) => { readonly flags: Arguments; readonly input: string };
 
 interface Tool {
@@ -104,7 +103,7 @@ interface Tool {
   readonly call: (args: Arguments, run: RunWords, receivedIds: ReceivedIds) => Promise<CallToolResult>;
 }
 
-/** The tools by their names. The filters promise UTC, whatever zone this machine's user has set. */
+/** The tools by their names. The filters promise UTC, regardless of the user's zone. */
 const tools: Readonly<Record<string, Tool>> = {
   search_events: {
     title: 'Search events',
@@ -296,10 +295,10 @@ const tools: Readonly<Record<string, Tool>> = {
   },
 };
 
-/** Groups of statistics that are worth a name; the others are summed up. */
+/** Groups listed in statistics; the rest are summed up. */
 const MOST_GROUPS = 20;
 
-/** A cursor of the newest events: before a time, of which some events were shown. */
+/** A cursor into the newest events: a time limit, and the number of events just before it already shown. */
 interface SearchPlace {
   readonly until: string;
   readonly shown: number;
@@ -312,7 +311,7 @@ async function searchEvents(
   const place = cursor === undefined ? undefined : readCursor<SearchPlace>(cursor, 'until');
   const shownBefore = place?.shown ?? 0;
   const wanted = fields as readonly string[] | undefined;
-  // The cursor needs the time of the last event.
+  // The cursor needs the last event's time.
   const addsTime = wanted !== undefined && !wanted.includes('createdOn');
   const [found, count] = await Promise.all([
     run(`events search --no-reverse --ndjson --timezone=UTC --limit=${Number(limit) + shownBefore + 1}`, {
@@ -355,7 +354,7 @@ function withoutTime(item: unknown): unknown {
   return others;
 }
 
-/** A time that is 100 ns later, so that no event of the same time is left out. */
+/** Adds 100 ns, to include all events of the same time. */
 function justAfter(time: string): string {
   return time.replace(/(?:\.(\d{1,7})\d*)?(?=Z|[+-]\d\d:?\d\d$)/, (_, fraction: string = '') => {
     const next = `${Number(fraction.padEnd(7, '0')) + 1}`.padStart(7, '0');
@@ -363,7 +362,6 @@ function justAfter(time: string): string {
   });
 }
 
-/** A cursor of a list: after so many of its elements. */
 interface ListPlace {
   readonly at: number;
 }
@@ -376,7 +374,7 @@ function cursorOf(place: SearchPlace | ListPlace): string {
   return Buffer.from(JSON.stringify(place)).toString('base64url');
 }
 
-/** Reads a cursor that has this member. Throws `UsageError` for any other text. */
+/** Parses a cursor with this member. Throws `UsageError` for any other text. */
 function readCursor<Place>(cursor: unknown, member: keyof Place & string): Place {
   try {
     const place: unknown = JSON.parse(Buffer.from(String(cursor), 'base64url').toString());
@@ -392,7 +390,7 @@ interface Page {
   readonly cursor?: unknown;
 }
 
-/** The lines of a command as items, from the cursor on. */
+/** Returns a command's lines as items, starting at the cursor. */
 function linesAnswer(
   { stdout, warnings }: CommandResult,
   { limit, cursor }: Page,
@@ -406,7 +404,7 @@ function linesAnswer(
   return listAnswer(facts, { ...part, name: 'items', total: matching ?? null, advice }, warnings);
 }
 
-/** A summary, of whose list the answer has the elements from the cursor on. */
+/** Returns a summary with the elements of its list from the cursor on. */
 function summaryAnswer(
   { stdout, warnings }: CommandResult,
   name: string,
@@ -429,7 +427,7 @@ function partOf(
   const { elements, unfit } = elementsOf(lines.slice(0, limit));
   return {
     ...{ elements, unfit, isPart: lines.length > limit },
-    // Elements that do not fit were among the lines.
+    // Also skip the elements that did not fit.
     cursorAfter: (count) => {
       const next = count === elements.length ? Math.min(limit, lines.length) : count;
       return next === 0 ? undefined : cursorOf({ at: at + next });
@@ -446,7 +444,7 @@ async function printedValue(running: Promise<CommandResult>): Promise<CallToolRe
   return valueAnswer(exactJson(stdout) as object, warnings);
 }
 
-/** Subscriptions, one a line, without what may be a secret in their addresses. */
+/** Masks possible secrets in the addresses of subscriptions, one per line. */
 function maskedLines(ndjson: string): string {
   return linesIn(ndjson)
     .map((line) => {
@@ -457,7 +455,7 @@ function maskedLines(ndjson: string): string {
     .join('\n');
 }
 
-/** Reads ids from the arguments, or from a file that the user named for that. */
+/** Reads ids from the arguments, or from a file allowed by the user. */
 function receivedIdsFrom(allowed: readonly string[]): ReceivedIds {
   const files = new Set(allowed.map((file) => path.resolve(file)));
   return ({ ids, file }) => {
@@ -480,10 +478,10 @@ function noIds(): UsageError {
   });
 }
 
-/** Commands write their errors and warnings as lines of JSON, whatever the environment asks for. */
+/** Makes commands write errors and warnings as lines of JSON, regardless of the environment. */
 const MESSAGES = ['--quiet', '--error-format=json'];
 
-/** Registers the read-only commands as tools. Each call of one runs a command line of this program. */
+/** Registers the read-only commands as tools. Each call runs a command line of this program. */
 export function registerTools(server: McpServer, { flags, context, invoke }: Call<McpFlags>): void {
   const connection = flagWords(flags, ['profile', 'authUrl', 'baseUrl', 'clientId', 'vendor']);
   const receivedIds = receivedIdsFrom(flags.allowFile ?? []);
@@ -498,7 +496,7 @@ export function registerTools(server: McpServer, { flags, context, invoke }: Cal
   const annotations = { readOnlyHint: true, destructiveHint: false, openWorldHint: true };
   const timeoutSeconds = upTo(MOST_CALL_SECONDS).default(CALL_SECONDS);
   for (const [name, { title, description, input, output, call }] of Object.entries(tools)) {
-    // Unknown arguments are refused, as by the command line: ignoring a filter would give a wrong result.
+    // Reject unknown arguments, like the command line: ignoring a filter would give a wrong result.
     const inputSchema = z.strictObject({ ...input, timeoutSeconds });
     const config = { title, description, inputSchema, outputSchema: output, annotations };
     server.registerTool(name, config, async ({ timeoutSeconds: seconds, ...args }, { mcpReq }) => {
@@ -516,7 +514,7 @@ export function registerTools(server: McpServer, { flags, context, invoke }: Cal
   }
 }
 
-/** A signal that aborts after so many seconds, unless the call is over before. */
+/** Aborts after so many seconds, unless the call is over before. */
 function limitTime(seconds: number, clock: Clock, over: AbortController): AbortSignal {
   const late = new AbortController();
   const failure = new ServiceError(`the call took longer than ${seconds} s`, {
@@ -530,13 +528,13 @@ function limitTime(seconds: number, clock: Clock, over: AbortController): AbortS
   return late.signal;
 }
 
-/** The value of a flag, of which commas separate several. */
+/** Joins the values of a flag with commas. */
 function valueWord(value: unknown, kind: FilterKey['kind'] | undefined): string {
   const values = [value].flat().map(String);
   return (kind === 'text' ? values.map(escapeCommas) : values).join(',');
 }
 
-/** Each flag and its value as one word, so that no value can look like a flag. */
+/** Formats each flag and its value as one word, so that no value can look like a flag. */
 function flagsOf({ where, ...others }: Arguments): string[] {
   const words = Object.entries(others).flatMap(([name, value]) => {
     const key = filterKeys.find(({ parameter }) => parameter === name);

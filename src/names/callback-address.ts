@@ -1,10 +1,9 @@
-/** Longer segments of a path, and those with digits, are taken for secrets. */
+/** Characters of a path segment above which it may be a secret; so may one with digits. */
 const LONGEST_SEGMENT_CHARACTERS = 12;
 
 /**
- * The part of a callback address that may be shown: its host, and of its path the segments that are hardly a
- * secret; others are `…`. Neither user information nor a query. Undefined for a text that is no address of
- * HTTP.
+ * Returns the showable part of a callback address: its host, and the path segments unlikely to be secret,
+ * with `…` for the rest. Omits user information and query. Undefined if it is not an HTTP address.
  */
 export function shownAddress(callbackUrl: string): string | undefined {
   const url = httpUrl(callbackUrl);
@@ -15,15 +14,15 @@ export function shownAddress(callbackUrl: string): string | undefined {
 }
 
 /**
- * An address for the person who typed it: host and path whole, since only they can find the mistake in it.
- * Neither user information nor a query.
+ * Returns host and path, for the person who typed the address and has to find a mistake in it. Omits user
+ * information and query.
  */
 export function typedAddress(callbackUrl: string): string | undefined {
   const url = httpUrl(callbackUrl);
   return url && `${url.host}${url.pathname}`;
 }
 
-/** The text in which a part of an address is looked for: host and path, in lower case. */
+/** Returns the text for searching addresses: host and path, in lower case. */
 export function searchedAddress(callbackUrl: string): string {
   const url = httpUrl(callbackUrl);
   return url === undefined ? '' : `${url.host}${url.pathname}`.toLowerCase();

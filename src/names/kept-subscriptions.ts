@@ -14,16 +14,14 @@ interface Owner {
   readonly baseUrl: URL;
 }
 
-/** A subscription as shell completion offers it. */
 export interface KeptSubscription {
   readonly id: string;
-  /** The address as it may be shown. */
   readonly name: string;
 }
 
 /**
- * Saves what completion may show of the listed subscriptions, since it must not use the service. No secret of
- * an address is written. A cache that cannot be written is not an error.
+ * Caches names of subscriptions for shell completion, which must not use the service. Secrets of addresses
+ * are left out. Failing to write the cache is not an error.
  */
 export async function keepSubscriptions(
   listed: readonly NamedSubscription[],
@@ -43,7 +41,7 @@ export async function keepSubscriptions(
   }
 }
 
-/** The subscriptions that the service listed last for this profile; none if it never listed any. */
+/** Returns the subscriptions in the service's latest list for this profile; none without a list. */
 export async function keptSubscriptions(
   settings: RunSettings,
   context: Surroundings,
@@ -64,8 +62,8 @@ function isKept(value: unknown): value is KeptSubscription {
 }
 
 /**
- * The word that names one of the subscriptions on a command line: its address up to what is hidden, if no
- * other has that, and otherwise its id.
+ * Returns the word for a subscription on a command line: its address up to the hidden part, if that is
+ * unique, and otherwise its id.
  */
 export function wordFor({ id, name }: KeptSubscription, all: readonly KeptSubscription[]): string {
   const [shown = ''] = name.split('…');

@@ -8,13 +8,13 @@ import { createEventFinder } from '../items/known-cursor.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { UTC } from '../time/time-zone.ts';
 
-/** The field of an event, wherever an item has the event, that names the marketplaces that it belongs to. */
+/** Path, within an event, of the marketplaces that it belongs to. */
 const MARKETPLACE_IDS = 'headers.marketplaceIds';
 
-/** Ids that a doubt or a notice names. */
+/** Most ids named in a warning or a notice. */
 const MOST_NAMED = 10;
 
-/** Returns a function that calls `use` for each marketplace of the event in the item at an offset. */
+/** Returns a function that calls `use` for each marketplace of the event at an offset. */
 function createMarketplaceReader(): (bytes: Buffer, at: number, use: (id: string) => void) => void {
   const find = createEventFinder();
   const reader = new FieldReader([parseFieldPath(`${MARKETPLACE_IDS}[]`, MARKETPLACE_IDS)], UTC);
@@ -26,7 +26,7 @@ function createMarketplaceReader(): (bytes: Buffer, at: number, use: (id: string
   };
 }
 
-/** Keeps the events of any of some marketplaces: test and live events differ in nothing else. */
+/** Keeps the events of any of these marketplaces, which are all that distinguishes test from live events. */
 export function marketplaceFilter(wanted: readonly string[]): KeepItems {
   const read = createMarketplaceReader();
   const others = new Set<string>();
@@ -57,20 +57,20 @@ export function marketplaceFilter(wanted: readonly string[]): KeepItems {
   return Object.assign(keep, { doubts });
 }
 
-/** No encoder escapes the letters of a name. */
+/** Encoders do not escape the letters of a name. */
 const LIST_NAME = Buffer.from('marketplaceIds');
 const LIST_END = ']';
 
-/** Finds out whether events of several marketplaces are looked at together. */
+/** Detects that events of several marketplaces are mixed. */
 export class MarketplaceMix {
   readonly #read = createMarketplaceReader();
   readonly #ids = new Set<string>();
-  /** A list of ids with its name, as an event that was read has it. */
+  /** The name with a list of ids, as in an event already read. */
   #knownList = LIST_NAME;
-  /** The marketplaces that all events are of; undefined before the first. */
+  /** Marketplaces common to all events; undefined before the first. */
   #common: readonly string[] | undefined;
 
-  /** Reads no further once no marketplace has all events. */
+  /** Stops reading once no marketplace is common to all events. */
   see(items: Items): void {
     if (this.#haveKnownList(items)) return;
     for (let item = 0; item < items.count && this.#common?.length !== 0; item++) {
@@ -82,7 +82,7 @@ export class MarketplaceMix {
     }
   }
 
-  /** True if no event has another list than the known one: to read every event would take much longer. */
+  /** True if every event has the known list: reading each event would take much longer. */
   #haveKnownList({ bytes }: Items): boolean {
     for (let at = bytes.indexOf(LIST_NAME); at !== -1; at = bytes.indexOf(LIST_NAME, at + LIST_NAME.length)) {
       if (this.#knownList !== LIST_NAME && startsWith(bytes, at, this.#knownList)) continue;
@@ -93,7 +93,7 @@ export class MarketplaceMix {
     return true;
   }
 
-  /** The marketplaces that were found, if no one has all events. */
+  /** Returns the marketplaces found, unless one is common to all events. */
   get ids(): readonly string[] | undefined {
     return this.#common?.length === 0 ? [...this.#ids].sort() : undefined;
   }

@@ -10,12 +10,12 @@ import { nearest } from '../settings/nearest-word.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { UTC } from '../time/time-zone.ts';
 
-/** Names that are kept to find a near one among them. */
+/** Most names kept for suggesting a similar one. */
 const MOST_NAMES = 1000;
 
 /**
- * Keeps the events that are for any of some names: whole words of the field that tells, in any case, or the
- * id of their subscription. Its doubt names the nearest where none is.
+ * Keeps the events for any of some names: whole words of the name field, ignoring case, or the id of their
+ * subscription. If none match, its doubt suggests the nearest name.
  */
 export function nameFilter(nameField: FieldPath, words: readonly string[]): KeepItems {
   const reader = new FieldReader([nameField, memberPath('subscriptionId')], UTC);
@@ -31,7 +31,7 @@ export function nameFilter(nameField: FieldPath, words: readonly string[]): Keep
     if (names.size < MOST_NAMES) names.add(name);
     return matchers.some((matches) => matches(name));
   };
-  /** True if the event that was read has one of the names, or one of the ids. */
+  /** True if the current event has one of the names or ids. */
   const holds = () => {
     let isNamed = false;
     reader.each(0, (bytes, start, end) => {
@@ -69,7 +69,7 @@ export function nameFilter(nameField: FieldPath, words: readonly string[]): Keep
   return Object.assign(keep, { doubts });
 }
 
-/** The name that holds a text as a part, or else the nearest, by the whole of it or by one of its words. */
+/** Returns the name that contains a text, or else the nearest, by the whole name or one of its words. */
 export function nearName(text: string, names: readonly string[]): string | undefined {
   const lower = text.toLowerCase();
   const holder = names.find((name) => name.toLowerCase().includes(lower));

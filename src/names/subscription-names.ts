@@ -3,39 +3,35 @@ import { apiUrl, type Service, serviceError } from '../http/service.ts';
 import { isObject } from '../items/items.ts';
 import { searchedAddress, shownAddress } from './callback-address.ts';
 
-/**
- * The requests of a service that names its subscriptions; others answer 404, and nothing is lost but the
- * names.
- */
+/** Requests of services with subscriptions; others answer 404, and only the names are missing. */
 export const LIST_PATH = '/subscriptions/mine';
 export const subscriptionPath = (id: string): string => `/subscriptions/id/${encodeURIComponent(id)}`;
 
-/** `gone`: the service no longer knows it. */
+/** `gone`: no longer known to the service. */
 type SubscriptionState = 'on' | 'off' | 'gone';
 
-/** A subscription as the service describes it. */
 export interface NamedSubscription {
   readonly id: string;
-  /** Undefined if the service does not tell, or no longer knows it. */
+  /** Undefined if the service does not return it. */
   readonly callbackUrl: string | undefined;
   readonly state: SubscriptionState;
-  /** The ids of the marketplaces in its rules; empty if the service does not tell. */
+  /** Marketplaces in its rules; empty if the service does not return them. */
   readonly marketplaces: readonly string[];
-  /** The event types in its rules; empty if the service does not tell. */
+  /** Event types in its rules; empty if the service does not return them. */
   readonly eventTypes: readonly string[];
 }
 
-/** Milliseconds for which a reader waits for names; what is not known by then is not to be known. */
+/** Milliseconds that a reader waits for names before it continues without them. */
 const PATIENCE_MS = 1_500;
-/** Subscriptions that are not in the list and are asked for one by one. */
+/** Most unlisted subscriptions requested one by one. */
 const MOST_ASKED = 20;
 
-/** The service's list of its subscriptions: known, not offered by this service, or unknown for a reason. */
+/** The state of the list: known, not offered by this service, or the error. */
 type Listing = 'known' | 'not offered' | Error;
 
 /**
- * A service's subscriptions, by id. They are asked for beside a search, which they neither delay for long nor
- * fail.
+ * A service's subscriptions, by id. They are requested during a search, without delaying it for long or
+ * making it fail.
  */
 export class SubscriptionNames {
   readonly #service: Service;
@@ -48,7 +44,6 @@ export class SubscriptionNames {
   /** Undefined until the service has answered. */
   #known: Listing | undefined;
 
-  /** Begins to ask. */
   constructor(service: Service, { clock, signal }: Pick<Context, 'clock' | 'signal'>) {
     this.#clock = clock;
     this.#service = service;
@@ -61,9 +56,9 @@ export class SubscriptionNames {
       });
   }
 
-  /** Waits until the subscriptions with these ids are known, or are not to be known. Never rejects. */
+  /** Waits until the names for these ids are known or given up. Never rejects. */
   async learn(ids: Iterable<string>): Promise<void> {
-    // What is read meanwhile may take minutes: only waiting counts.
+    // Reading may take minutes: only this wait counts.
     const cancel = this.#clock.startTimer(PATIENCE_MS, () => this.close());
     await this.#learn(ids).finally(cancel);
   }
@@ -92,7 +87,7 @@ export class SubscriptionNames {
     if (listing instanceof Error) throw listing;
   }
 
-  /** Ends every request: no answer is of use any more. */
+  /** Ends every request, since no answer is needed any more. */
   close(): void {
     this.#closed.abort();
   }
@@ -101,16 +96,12 @@ export class SubscriptionNames {
     return this.#byId.get(id.toLowerCase());
   }
 
-  /**
-   * The subscriptions that the service lists or was asked for; those that are switched off may be missing.
-   */
+  /** Subscriptions listed or requested; those that are switched off may be missing. */
   get all(): readonly NamedSubscription[] {
     return [...this.#byId.values()];
   }
 
-  /**
-   * The address as it may be shown; with the beginning of the id where another subscription looks the same.
-   */
+  /** Returns the showable address, with the start of the id if another subscription looks the same. */
   nameOf(id: string): string | undefined {
     const subscription = this.of(id);
     if (subscription?.callbackUrl === undefined) return undefined;
@@ -122,7 +113,7 @@ export class SubscriptionNames {
     return isAlone ? name : `${name} ${subscription.id.slice(0, 8)}`;
   }
 
-  /** `hooks.example.com/in`, `hooks.example.com/in, off` or `gone`; undefined where nothing is known. */
+  /** `hooks.example.com/in`, `hooks.example.com/in, off` or `gone`; undefined if unknown. */
   labelOf(id: string): string | undefined {
     const state = this.of(id)?.state;
     if (state === undefined) return undefined;
@@ -130,7 +121,6 @@ export class SubscriptionNames {
     return parts.length === 0 ? undefined : parts.join(', ');
   }
 
-  /** True once the service has listed its subscriptions. */
   get isListed(): boolean {
     return this.#known === 'known';
   }
@@ -169,7 +159,7 @@ export class SubscriptionNames {
   }
 }
 
-/** A subscription of the service's answer; undefined if it has no id. */
+/** Returns undefined if the item has no id. */
 export function subscriptionOf(item: unknown): NamedSubscription | undefined {
   const { subscriptionId: id, callbackUrl, isEnabled, subscriptionRules } = isObject(item) ? item : {};
   if (typeof id !== 'string' || id === '') return undefined;
@@ -182,7 +172,10 @@ export function subscriptionOf(item: unknown): NamedSubscription | undefined {
   };
 }
 
-/** The texts and numbers of a list in a subscription's rules; empty if it has others, or is not a list. */
+/**
+ * Returns a list of texts or numbers in a subscription's rules; empty if it has other elements, or is not a
+ * list.
+ */
 function textsIn(rules: unknown, member: string): string[] {
   const values = isObject(rules) ? rules[member] : undefined;
   if (!Array.isArray(values)) return [];
@@ -190,7 +183,7 @@ function textsIn(rules: unknown, member: string): string[] {
   return texts.length === values.length ? texts : [];
 }
 
-/** The subscriptions with a word in their address, in any case; an empty word is in none. */
+/** Finds a word in the addresses, ignoring case; an empty word matches none. */
 export function withWord(subscriptions: readonly NamedSubscription[], word: string): NamedSubscription[] {
   const wanted = word.trim().toLowerCase();
   if (wanted === '') return [];

@@ -5,15 +5,14 @@ import { withoutGuidCase } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { UTC } from '../time/time-zone.ts';
 
-/** Who an event is for, as far as the event tells. */
+/** The recipient, as far as the event shows it. */
 export interface Who {
-  /** The values of the field that names who it is for: a list has one for each receiver. */
+  /** Values of the name field: a list has one for each recipient. */
   readonly names: readonly string[];
-  /** A GUID in lower case. */
   readonly subscriptionId: string | undefined;
 }
 
-/** Returns a function that reads who the item at an offset is for. */
+/** Returns a function that reads the recipient of the item at an offset. */
 export function createWhoReader(nameField: FieldPath | undefined): (bytes: Buffer, at: number) => Who {
   const reader = new FieldReader([memberPath('subscriptionId'), ...(nameField ? [nameField] : [])], UTC);
   return (bytes, at) => {
@@ -24,7 +23,7 @@ export function createWhoReader(nameField: FieldPath | undefined): (bytes: Buffe
   };
 }
 
-/** The values of a field that are not empty. */
+/** Returns the non-empty values of a field. */
 function textsOf(reader: FieldReader, field: number): string[] {
   const found: string[] = [];
   reader.each(field, (bytes, start, end) => {
@@ -34,7 +33,6 @@ function textsOf(reader: FieldReader, field: number): string[] {
   return found;
 }
 
-/** The names of an event's receivers; undefined if it names none. */
 export function namesText({ names }: Who): string | undefined {
   return names.length === 0 ? undefined : names.join(', ');
 }
