@@ -8,8 +8,8 @@ import { columnNamedForIds, isNameOfIds } from './id-column.ts';
 import { formOfHeader, TableColumnReader, type UseCell } from './table-rows.ts';
 
 /**
- * Event ids given as arguments, several with commas too; all are checked before any is used. Throws
- * `UsageError`, whose next step looks in `from`, an export or a file, if the events come from there.
+ * Checks event ids given as arguments, several with commas too, before any is used. Throws `UsageError`,
+ * whose next step searches `from`, an export or a file, if the events come from there.
  */
 export function idsOfArguments(args: readonly string[], from?: string): readonly string[] {
   return args.flatMap((text) => {
@@ -22,10 +22,10 @@ export function idsOfArguments(args: readonly string[], from?: string): readonly
 }
 
 /**
- * Event ids from standard input, as its lines arrive: one a line, CSV, JSON, NDJSON, or a table of this
- * program. `ending` stops reading, even during a wait for input. `onEmpty` is called for an empty list: no
- * line, a header alone, or `[]`. Throws `UsageError` at a line that holds no id where one belongs, if no line
- * holds one, and without `onEmpty` for an empty list.
+ * Yields event ids from standard input, as its lines arrive: one per line, CSV, JSON, NDJSON, or a table of
+ * this program. `ending`: stops reading, even during a wait for input. `onEmpty`: called for an empty list:
+ * no line, a header alone, or `[]`. Throws `UsageError` for a line without an expected id, if no line has
+ * one, and without `onEmpty` for an empty list.
  */
 export async function* idsOfInput(
   { stdin }: Pick<Context, 'stdin'>,
@@ -40,7 +40,7 @@ export async function* idsOfInput(
       yield id;
     }
   } catch (error) {
-    // The end of what was read may be in the middle of a row or an object.
+    // Reading may have stopped in the middle of a row or an object.
     if (!ending.aborted) throw error;
   }
   if (ending.aborted || found > 0) return;
@@ -49,7 +49,7 @@ export async function* idsOfInput(
   onEmpty();
 }
 
-/** Said of an empty list, which a pipe brings on a quiet night. */
+/** For an empty list, which a scheduled pipe may bring. */
 export const EMPTY_LIST = 'standard input holds no event id: there is nothing to do';
 
 /** The next step for a list without ids. */
@@ -61,19 +61,19 @@ export function noIds(): UsageError {
   });
 }
 
-/** Headings of columns of tables: of events, and of statistics by a field. */
+/** Headings of id columns in tables of events, and of statistics by a field. */
 const TABLE_HEADING = /(?<!\S)(?:eventid|example)(?!\S)/i;
 /** Lines of an array between its values. */
 const BRACKETS = /^[\s[\],]*$/;
 
-/** The lines of a list of ids, whose first ones show its form. */
+/** A list of ids, whose first lines show its form. */
 class IdInput {
   /** True while there is no line, a header alone, or `[]`. */
   isEmpty = true;
   readonly #lines: AsyncIterator<string>;
-  /** The lines that show the form: blank ones, brackets, and the first one with a text. */
+  /** Lines that show the form: blank ones, brackets, and the first one with text. */
   readonly #head: string[] = [];
-  /** The texts of these lines, without the space around them. */
+  /** The trimmed texts of these lines. */
   #start = '';
 
   private constructor(lines: AsyncIterator<string>) {
@@ -96,7 +96,6 @@ class IdInput {
     }
   }
 
-  /** The ids, in the form that the first lines show. */
   ids(): AsyncGenerator<string> {
     if (isObjectText(this.#start)) return this.#idsOfJson();
     if (this.#start.startsWith('[')) return this.#idsOfTexts();
@@ -106,12 +105,12 @@ class IdInput {
     const column = form && columnNamedForIds(form.columns);
     if (form && column !== undefined)
       return this.#idsOfRows((use) => new TableColumnReader(form, column, use));
-    // Below a table in Markdown, blocks of JSON may hold any ids.
+    // After a table in Markdown, blocks of JSON may hold any ids.
     const index = /^\s*\|/.test(header) ? -1 : header.search(TABLE_HEADING);
     return index < 0 ? this.#idsOfLines() : this.#idsOfTable(index);
   }
 
-  /** All lines, those of the head too, with their numbers. */
+  /** Yields all lines, including the head, with their numbers. */
   async *#numbered(isHeader?: (line: string) => boolean): AsyncGenerator<readonly [string, number]> {
     let number = 0;
     for (const line of this.#head) yield [line, ++number];
@@ -122,7 +121,7 @@ class IdInput {
     }
   }
 
-  /** The ids of events, or of what else this program prints of them, as objects of JSON. */
+  /** Reads the ids in JSON objects: events, or other output of this program. */
   async *#idsOfJson(): AsyncGenerator<string> {
     const lines = this.#numbered();
     const pieces = (async function* () {
@@ -137,7 +136,6 @@ class IdInput {
     }
   }
 
-  /** The ids in an array of texts. */
   async *#idsOfTexts(): AsyncGenerator<string> {
     let last = '';
     for await (const [line] of this.#numbered()) {
@@ -148,7 +146,7 @@ class IdInput {
       throw new UsageError('standard input: the array is not closed', { next: ID_LIST });
   }
 
-  /** The ids in one column of CSV. Lines after the rows hold none. */
+  /** Reads the ids in one column of CSV. Lines after the rows hold none. */
   async *#idsOfRows(createReader: (use: UseCell) => TableColumnReader): AsyncGenerator<string> {
     const cells: string[] = [];
     const rows = createReader((bytes, start, end) => cells.push(bytes.toString('utf8', start, end)));
@@ -161,27 +159,25 @@ class IdInput {
     if (!rows.end()) throw new UsageError(`standard input, line ${count}: the CSV ends within a cell`);
   }
 
-  /** The ids in the column of a table that begins at an index. */
+  /** Reads the ids in a table's column that begins at an index. */
   async *#idsOfTable(index: number): AsyncGenerator<string> {
-    // Characters that are wider than others, before it, may shift the column.
+    // Wide characters before the column may shift it.
     for await (const [line] of this.#numbered((first) => first === this.#head.at(-1)))
       yield* guidsIn(line)
         .sort((a, b) => Math.abs(line.indexOf(a) - index) - Math.abs(line.indexOf(b) - index))
         .slice(0, 1);
   }
 
-  /** One id a line. */
+  /** Reads one id per line. */
   async *#idsOfLines(): AsyncGenerator<string> {
     for await (const [line, number] of this.#numbered()) if (line.trim() !== '') yield idOfLine(line, number);
   }
 }
 
-/**
- * Members that hold events: of what `find` prints, of a page of the service, and of statistics by a field.
- */
+/** Members with events: in the output of `find`, in a page of the service, and in statistics by a field. */
 const HOLDERS = ['item', 'items', 'groups'];
 
-/** The ids of the events in a value of JSON: an event, a list, or what this program prints of events. */
+/** Returns the ids of the events in a JSON value: an event, a list, or this program's output. */
 function idsIn(value: unknown): readonly string[] {
   if (Array.isArray(value)) return value.flatMap(idsIn);
   if (!isObject(value)) return [];
@@ -190,15 +186,15 @@ function idsIn(value: unknown): readonly string[] {
   return HOLDERS.flatMap((name) => (name in value ? idsIn(value[name]) : []));
 }
 
-/** The id under another name: the whole path, as `--fields` shows it, or `event_id`. */
+/** Finds the id under another name: a whole path, as in `--fields`, or `event_id`. */
 function valueOfPath(value: Readonly<Record<string, unknown>>): unknown {
   return Object.entries(value).find(([name]) => isNameOfIds(name))?.[1];
 }
 
 function idOfLine(line: string, number: number): string {
-  // Ids in JSON's quotes, as `jq .eventId` prints them, are found in the line as others are.
+  // Also finds ids in JSON's quotes, as printed by `jq .eventId`.
   const [id, another] = guidsIn(line);
-  // A table without its header begins with the time, and has the subscription behind the event.
+  // A table row without its header begins with the time, and has the subscription after the event.
   const isRow = /^"?\d{4}-\d\d-\d\d[T ]/.test(line);
   if (id === undefined || (another !== undefined && !isRow))
     throw new UsageError(`standard input, line ${number}: ${notAGuid(line.trim())}`, {

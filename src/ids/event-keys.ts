@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto';
 import { isGuid } from '../items/items.ts';
 
-/** An `eventId` as the journal holds it: 32 hexadecimal digits, whatever form the id is written in. */
+/** An `eventId` as stored in the journal: 32 hexadecimal digits, for any form of the id. */
 export type EventKey = string;
 
 /**
- * Returns the key of an `eventId`: the digits of a GUID, so that upper and lower case give the same key, and
- * for any other text (the service description names no format for payloads) the first 128 bits of its
- * SHA-256.
+ * Returns the key of an `eventId`: the digits of a GUID, which makes the key independent of case, and for any
+ * other text (the service description specifies no format for payloads) the first 128 bits of its SHA-256.
  */
 export function eventKey(id: string): EventKey {
   if (isGuid(id)) return id.replaceAll('-', '').toLowerCase();
@@ -19,28 +18,27 @@ export function eventKey(id: string): EventKey {
 const WORDS_OF_KEY = 4;
 const DIGITS_OF_WORD = 8;
 const DIGITS_OF_KEY = WORDS_OF_KEY * DIGITS_OF_WORD;
-/** Keys are kept in blocks of this many, none of which is ever copied. */
+/** Keys per block. Blocks are never copied. */
 const BLOCK_KEYS = 1 << 16;
 const LEAST_PLACES = 2048;
 const GROWTH = 1.5;
-/** Places of the index for each key: fewer make it longer to look one up. */
+/** Index slots per key: fewer make lookups slower. */
 const PLACES_PER_KEY = 1.6;
 const FREE = 0;
 const HIGHEST_NUMBER = 0xffff_ffff;
 
-/** Some keys, and the number of each. */
 interface Block {
   readonly words: Uint32Array;
   readonly numbers: Uint32Array;
 }
 
 /**
- * The keys of events, each with a number of 32 bits (of a journal the seconds since the epoch), in the order
- * in which they came. A key takes some 28 bytes, where a `Map` of texts takes 130 and ends at 2^24 keys.
+ * Keys of events, each with a 32-bit number (in a journal the seconds since the epoch), in order of
+ * insertion. A key takes some 28 bytes, compared to 130 in a `Map` of strings, which is limited to 2^24 keys.
  */
 export class EventKeys {
   readonly #blocks: Block[] = [];
-  /** For each place the rank of a key, counted from 1. A key is at its own place or at one after it. */
+  /** For each slot the rank of a key, counted from 1. A key is in its own slot or a later one. */
   #index = new Uint32Array(LEAST_PLACES);
   readonly #wanted = new Uint32Array(WORDS_OF_KEY);
   #size = 0;
@@ -53,20 +51,20 @@ export class EventKeys {
     return this.get(key) !== undefined;
   }
 
-  /** The number of a key; undefined if the key is not there. */
+  /** Undefined if the key is missing. */
   get(key: EventKey): number | undefined {
     this.#read(key);
     const rank = this.#index[this.#placeOfWanted()] as number;
     return rank === FREE ? undefined : this.#numberAt(rank - 1);
   }
 
-  /** Sets the number of a key, at most 2^32 - 1. A key that is there already keeps its rank. */
+  /** Sets the number of a key, at most 2^32 - 1. A known key keeps its rank. */
   set(key: EventKey, number: number): void {
     this.#read(key);
     this.#put(number);
   }
 
-  /** The same for a key as the 32 lower-case digits at an offset; false if there are none. */
+  /** Like `set`, for a key as the 32 lower-case digits at an offset; false if there are none. */
   setFrom(bytes: Buffer, at: number, number: number): boolean {
     for (let word = 0; word < WORDS_OF_KEY; word++) {
       const value = wordAt(bytes, at + DIGITS_OF_WORD * word);
@@ -77,7 +75,7 @@ export class EventKeys {
     return true;
   }
 
-  /** Counts a key as text, or as the words that `readGuid` read: its number is how often it came. */
+  /** Counts occurrences of a key, given as text, or as the words from `readGuid`. */
   count(key: EventKey | Uint32Array): void {
     if (typeof key === 'string') this.#read(key);
     else this.#wanted.set(key);
@@ -85,10 +83,7 @@ export class EventKeys {
     this.#put(rank === FREE ? 1 : this.#numberAt(rank - 1) + 1);
   }
 
-  /**
-   * Makes room for more keys, so that no memory is needed when they come. Throws `RangeError` if there is
-   * none.
-   */
+  /** Allocates memory for more keys in advance. Throws `RangeError` if there is none. */
   reserve(more: number): void {
     const needed = this.#size + more;
     while (this.#blocks.length * BLOCK_KEYS < needed)
@@ -103,7 +98,6 @@ export class EventKeys {
     for (let rank = 0; rank < this.#size; rank++) this.#enter(rank);
   }
 
-  /** Forgets the keys whose number is less. */
   forgetBefore(least: number): void {
     let kept = 0;
     for (let rank = 0; rank < this.#size; rank++) {
@@ -172,7 +166,7 @@ export class EventKeys {
     return this.#placeOf(this.#wanted, 0);
   }
 
-  /** The place in the index of the key at an offset of some words, or the free one where it belongs. */
+  /** Returns the index slot of a key at an offset of the words, or the free one for it. */
   #placeOf(words: Uint32Array, at: number): number {
     const { length } = this.#index;
     let place = mixed(words, at) % length;
@@ -192,7 +186,7 @@ export class EventKeys {
   }
 }
 
-/** Ids may be random or count up: either spreads over the index (the last steps of MurmurHash3). */
+/** Spreads random and sequential ids over the index (the last steps of MurmurHash3). */
 function mixed(words: Uint32Array, at: number): number {
   let hash = 0;
   for (let word = at; word < at + WORDS_OF_KEY; word++)
@@ -202,7 +196,7 @@ function mixed(words: Uint32Array, at: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** The offsets of the hyphens of a GUID in its usual form, and its length. */
+/** Offsets of the hyphens of a GUID in its usual form. */
 const HYPHENS = [8, 13, 18, 23] as const;
 const GUID_CHARACTERS = DIGITS_OF_KEY + HYPHENS.length;
 
@@ -230,7 +224,7 @@ export function readGuid(bytes: Buffer, at: number, end: number, words: Uint32Ar
 
 const HYPHEN = 0x2d;
 
-/** The number of eight lower-case hexadecimal digits; undefined if there are others. */
+/** Parses eight lower-case hexadecimal digits; undefined for other characters. */
 function wordAt(bytes: Buffer, at: number): number | undefined {
   let value = 0;
   for (let index = at; index < at + DIGITS_OF_WORD; index++) {
@@ -241,18 +235,17 @@ function wordAt(bytes: Buffer, at: number): number | undefined {
   return value;
 }
 
-/** The value of each byte as a digit, or NO_DIGIT. */
+/** Marks a byte that is not a digit in the tables of digit values. */
 const NO_DIGIT = 255;
 const DIGITS = new Uint8Array(256).fill(NO_DIGIT);
 for (const [value, digit] of [...'0123456789abcdef'].entries()) DIGITS[digit.charCodeAt(0)] = value;
-/** The same for capitals too. */
+/** Also has capitals. */
 const ANY_CASE = Uint8Array.from(DIGITS);
 for (const [value, digit] of [...'ABCDEF'].entries()) ANY_CASE[digit.charCodeAt(0)] = 10 + value;
 
-/** True for a byte that is a hexadecimal digit. */
 export function isHexDigit(byte: number): boolean {
   return ANY_CASE[byte] !== NO_DIGIT;
 }
 
-/** The number of characters of a key. */
+/** Characters of a key. */
 export const KEY_CHARACTERS = DIGITS_OF_KEY;

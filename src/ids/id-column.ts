@@ -5,27 +5,27 @@ import { didYouMean } from '../settings/nearest-word.ts';
 /** A column of a table, or a path of JSON, that may hold event ids. */
 export interface ColumnFacts {
   readonly name: string;
-  /** The different GUIDs in the rows looked at, of cells that hold nothing else. */
+  /** Number of distinct GUIDs in the rows examined, in cells without other text. */
   readonly guids: number;
 }
 
-/** The column that ids are taken from, and the names of the others that hold GUIDs. */
+/** The column of the ids, and the names of the others with GUIDs. */
 export interface IdColumn {
   readonly index: number;
   readonly name: string;
   readonly others: readonly string[];
-  /** True if nobody named it and its name does not tell. */
+  /** True if it was neither given nor obvious from its name. */
   readonly isGuessed: boolean;
 }
 
-/** A name that only event ids have, one that they probably have, and one that any ids may have. */
+/** Ranks of names: used only for event ids, probably for them, or for any ids. */
 const SURE = 3;
 const LIKELY = 2;
 const POSSIBLE = 1;
 
 /**
  * Rates the name of a column, or a path: `eventId`, `event_id` and `event.id` are sure, `event key` and
- * `webhook_event_id` are likely, `id` is possible, and so is `example`, which `stats --by` gives each group.
+ * `webhook_event_id` are likely, `id` is possible, as is `example`, which `stats --by` gives each group.
  */
 function likelihoodOf(name: string): number {
   const steps = name
@@ -39,9 +39,9 @@ function likelihoodOf(name: string): number {
 }
 
 /**
- * Chooses the column of event ids: `field` if it is given, by its name in any case or its number, or else the
- * one that is named like it, or else the one with the most different GUIDs. Undefined if no column holds a
- * GUID. Throws `UsageError` if there is no column `field`.
+ * Chooses the column of event ids: `field` if given, by its name in any case or its number, else by a likely
+ * name, else by the number of distinct GUIDs. Undefined if no column holds a GUID. Throws `UsageError` if
+ * there is no column `field`.
  */
 export function chooseColumn(
   columns: readonly ColumnFacts[],
@@ -59,7 +59,7 @@ export function chooseColumn(
   return { index, name: chosen.name, others, isGuessed };
 }
 
-/** The column of a table that is named as one of ids is; undefined if there is none. */
+/** Returns the column named most like one of ids; undefined if there is none. */
 export function columnNamedForIds(columns: readonly Pick<ColumnFacts, 'name'>[]): number | undefined {
   const [best] = columns
     .map(({ name }, index) => ({ index, likelihood: likelihoodOf(name), steps: name.split('.').length }))
@@ -68,7 +68,6 @@ export function columnNamedForIds(columns: readonly Pick<ColumnFacts, 'name'>[])
   return best?.index;
 }
 
-/** True for a name that only event ids have. */
 export function isNameOfIds(name: string): boolean {
   return likelihoodOf(name) === SURE;
 }
@@ -84,17 +83,15 @@ function indexOfColumn(columns: readonly ColumnFacts[], field: string): number {
   });
 }
 
-/** True if a column has the name that somebody gave, in any case. */
 export function isColumnName(column: string, field: string): boolean {
   return column.toLowerCase() === field.toLowerCase();
 }
 
-/** True for a text that is one GUID, in any form that people write it in. */
+/** True for a text that is a single GUID, in any common form. */
 export function holdsGuid(text: string): boolean {
   return isGuid(text) || pastedGuid(text) !== undefined;
 }
 
-/** Counts the different GUIDs among texts. */
 export function countGuids(texts: readonly (string | undefined)[]): number {
   return new Set(texts.filter((text) => text !== undefined && holdsGuid(text))).size;
 }

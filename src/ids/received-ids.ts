@@ -18,13 +18,13 @@ import { EventKeys, eventKey, isHexDigit, readGuid } from './event-keys.ts';
 import { type ColumnFacts, chooseColumn, countGuids, holdsGuid, type IdColumn } from './id-column.ts';
 import { TableColumnReader, tableFormOf } from './table-rows.ts';
 
-/** The event ids that somebody has: from a dump of a database, a log, or any other file. */
+/** Event ids from a dump of a database, a log, or any other file. */
 export interface ReceivedIds {
-  /** The number of a key is how often FILE has it. */
+  /** Numbers are the counts in the file. */
   readonly keys: EventKeys;
   /** The file as named, or `standard input`. */
   readonly name: string;
-  /** Undefined for a text without columns, of which each GUID counts. */
+  /** Undefined for a text without columns, where each GUID counts. */
   readonly column: IdColumn | undefined;
 }
 
@@ -32,8 +32,8 @@ type ReadCall = Pick<Call, 'context' | 'reporter'>;
 
 /**
  * Reads event ids from a file or standard input (`-`): CSV and other tables, NDJSON, JSON, Parquet, or any
- * text with GUIDs, plain or gzip. `field` names the column, or the path in JSON. Throws `UsageError` for a
- * file that is not there, holds no id, or ends in the middle, and `ServiceError` if it cannot be read.
+ * text with GUIDs, plain or gzip. `field`: the column, or the path in JSON. Throws `UsageError` for a file
+ * that is missing, holds no id, or is truncated, and `ServiceError` if it cannot be read.
  */
 export async function readReceivedIds(
   file: string,
@@ -78,7 +78,7 @@ async function readInto(ids: IdCounter, file: string, { context }: ReadCall): Pr
   }
 }
 
-/** Rows are looked at in so much of a text to find its form. */
+/** Bytes at the start of a text that determine its form. */
 const HEAD_BYTES = 1 << 18;
 
 async function readText(ids: IdCounter, stream: Readable): Promise<void> {
@@ -95,7 +95,7 @@ async function readText(ids: IdCounter, stream: Readable): Promise<void> {
     for (let next = await pieces.next(); !next.done; next = await pieces.next()) yield next.value;
   })();
   const text = head.toString().replace(/^\ufeff/, '');
-  // An array of texts is read as text.
+  // An array of strings is read as plain text.
   if (isObjectText(text.slice(0, 1000))) return await readJson(ids, all);
   const form = tableFormOf(text, isWhole, ids.field);
   if (form === undefined && ids.field !== undefined)
@@ -114,7 +114,7 @@ async function readText(ids: IdCounter, stream: Readable): Promise<void> {
   if (!rows.end()) throw ids.cutOff('a row');
 }
 
-/** The pieces of a text that is UTF-16, as PowerShell writes it, in UTF-8. */
+/** Converts UTF-16 text, as written by PowerShell, to UTF-8. */
 async function* asUtf8(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let decoder: InstanceType<typeof TextDecoder> | undefined;
   let isFirst = true;
@@ -125,7 +125,7 @@ async function* asUtf8(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-/** The longest part of a GUID that the end of a piece may cut off, and the character before it. */
+/** Bytes of the longest GUID that the end of a piece may split, with the character before it. */
 const CUT_BYTES = 64;
 
 async function readPlainText(ids: IdCounter, pieces: AsyncIterable<Buffer>, ending = ''): Promise<void> {
@@ -148,7 +148,7 @@ async function readPlainText(ids: IdCounter, pieces: AsyncIterable<Buffer>, endi
 const HYPHEN = 0x2d;
 const isOfGuid = (byte: number) => byte === HYPHEN || isHexDigit(byte);
 
-/** The items of a list whose members are looked at to find the path of the ids. */
+/** Items of a list examined to find the path of the ids. */
 const LOOKED_AT_ITEMS = 200;
 
 async function readJson(ids: IdCounter, pieces: AsyncIterable<Buffer>): Promise<void> {
@@ -175,7 +175,7 @@ async function readJson(ids: IdCounter, pieces: AsyncIterable<Buffer>): Promise<
   }
 }
 
-/** The paths at which values of JSON hold GUIDs, and how many they hold there. */
+/** Returns the paths with GUIDs in JSON values, and their numbers. */
 function pathsWithGuids(values: readonly unknown[]): ColumnFacts[] {
   const texts = new Map<string, string[]>();
   for (const value of values)
@@ -188,7 +188,7 @@ function pathsWithGuids(values: readonly unknown[]): ColumnFacts[] {
   return [...texts].map(([name, found]) => ({ name, guids: countGuids(found) }));
 }
 
-/** The scalars in a value of JSON, with their paths as `--fields` takes them. */
+/** Yields the scalars in a JSON value, with their paths as in `--fields`. */
 function* leavesOf(value: unknown, path: string): Generator<readonly [path: string, leaf: unknown]> {
   if (Array.isArray(value)) {
     for (const element of value) yield* leavesOf(element, `${path}[]`);
@@ -201,7 +201,7 @@ function* leavesOf(value: unknown, path: string): Generator<readonly [path: stri
 }
 
 async function readParquet(ids: IdCounter, file: Awaited<ReturnType<typeof parquetFile>>): Promise<void> {
-  // The library is loaded where it is used.
+  // Load the library only where it is used.
   const { readColumnTexts, textColumns } = await import('../export/parquet-files.ts');
   const names = await textColumns(file);
   const facts: ColumnFacts[] = [];
@@ -218,7 +218,6 @@ async function readParquet(ids: IdCounter, file: Awaited<ReturnType<typeof parqu
   }
 }
 
-/** Counts ids as they are found. */
 class IdCounter {
   readonly keys = new EventKeys();
   column: IdColumn | undefined;
@@ -235,7 +234,7 @@ class IdCounter {
     this.#reporter = reporter;
   }
 
-  /** Chooses the column of the ids, and says which where that is a guess. */
+  /** Chooses the column of the ids, and reports a guess. */
   choose(columns: readonly ColumnFacts[]): IdColumn | undefined {
     this.column = chooseColumn(columns, this.field);
     if (this.column?.isGuessed)
@@ -245,7 +244,7 @@ class IdCounter {
     return this.column;
   }
 
-  /** The same for paths of JSON, where `field` may be one that the first items lack. */
+  /** Like `choose`, for paths of JSON; the first items may lack `field`. */
   choosePath(paths: readonly ColumnFacts[]): string | undefined {
     if (this.field === undefined) return this.choose(paths)?.name;
     const others = paths.map(({ name }) => name).filter((name) => name !== this.field);
@@ -253,7 +252,6 @@ class IdCounter {
     return this.field;
   }
 
-  /** The failure of a file in which no id was found. */
   noId(): UsageError {
     if (this.field === undefined || this.column === undefined)
       return new UsageError(`--received: ${this.name} holds no event id`, {
@@ -269,7 +267,7 @@ class IdCounter {
     this.progress.update({ note: `${grouped(this.keys.size)} ids` });
   }
 
-  /** Counts each GUID before an offset. Returns how many there are. */
+  /** Counts the GUIDs before an offset, and returns their number. */
   addText(bytes: Buffer, end: number): number {
     let found = 0;
     for (let at = 0; at < end; at++) {
@@ -284,7 +282,7 @@ class IdCounter {
     return found;
   }
 
-  /** Counts the id that a cell of a table holds, if it holds one. */
+  /** Counts the id in a table cell, if there is one. */
   addCell(bytes: Buffer, start: number, end: number): void {
     let at = start;
     while (at < end && !isWord(bytes[at])) at++;
@@ -294,7 +292,7 @@ class IdCounter {
     else this.keys.count(this.#words);
   }
 
-  /** The same for a text. Of a column that was named, any text is an id. */
+  /** Like `addCell`, for text. In a named column any text is an id. */
   addTextCell(text: string): void {
     const bare = text
       .trim()

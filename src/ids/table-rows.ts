@@ -4,26 +4,26 @@ const QUOTE = 0x22;
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 
-/** The separators of tables: of CSV, of Excel where the comma is the decimal sign, of TSV, and of `psql`. */
+/** Separators of tables: of CSV, of Excel with decimal commas, of TSV, and of `psql`. */
 const SEPARATORS = [',', ';', '\t', '|'] as const;
 
-/** The form of a table in a text, as its first rows show it. */
+/** The form of a table, detected from its first rows. */
 export interface TableForm {
   readonly separator: number;
-  /** True if a cell in quotes may hold separators and line feeds. */
+  /** True if quoted cells may hold separators and line feeds. */
   readonly hasQuotes: boolean;
   /** True if the first row has the names of the columns. */
   readonly hasHeader: boolean;
   readonly columns: readonly ColumnFacts[];
 }
 
-/** The share of the rows that has to have as many cells as the first one. */
+/** Share of the rows that must have as many cells as the first one. */
 const LEAST_ALIKE = 0.9;
 
 /**
- * The form of the table that a text begins with; undefined for a text that is not a table: a list of ids, a
- * log. `isWhole`: the text has an end, so its last line is a row too. `field`: the column that was asked for,
- * which may be the only one.
+ * Detects the form of a table at the start of a text; undefined for other texts: a list of ids, a log.
+ * `isWhole`: the text is complete, including its last line. `field`: the requested column, which may be the
+ * only one.
  */
 export function tableFormOf(
   text: string,
@@ -35,7 +35,7 @@ export function tableFormOf(
     // Dumps of databases are TSV without quotes.
     const hasQuotes = separator !== '\t';
     const rows = rowsOf(text, separator, hasQuotes);
-    // A row without a line end may be cut off.
+    // A row without a line end may be incomplete.
     if (rows.length > 2 && !(isWhole && text.endsWith('\n'))) rows.pop();
     const [first = [], ...others] = rows;
     if (first.length < leastColumns || others.length === 0) continue;
@@ -54,9 +54,8 @@ export function tableFormOf(
 }
 
 /**
- * The form of CSV that begins with a line of names; undefined for a line that cannot be one. Spreadsheets
- * save it with semicolons where the comma is the decimal sign, and copy cells with tabs, in quotes where they
- * need them.
+ * Detects the form of CSV by its header line; undefined for a line that cannot be one. Spreadsheets with
+ * decimal commas save it with semicolons, and copy cells with tabs, quoted if needed.
  */
 export function formOfHeader(line: string): TableForm | undefined {
   const separator = /[,;\t]/.exec(line)?.[0];
@@ -66,7 +65,7 @@ export function formOfHeader(line: string): TableForm | undefined {
   return { separator: (separator ?? ',').charCodeAt(0), hasQuotes: true, hasHeader: true, columns };
 }
 
-/** The cells of the rows of a text (RFC 4180); empty rows, and rules between rows, are left out. */
+/** Splits text into rows of cells (RFC 4180), without empty rows and rules. */
 function rowsOf(text: string, separator: string, hasQuotes: boolean): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -90,19 +89,17 @@ function rowsOf(text: string, separator: string, hasQuotes: boolean): string[][]
   return rows.filter((cells) => !cells.every((one) => /^[-+=:]*$/.test(one) && one !== ''));
 }
 
-/** Takes the bytes of a cell. */
 export type UseCell = (bytes: Buffer, start: number, end: number) => void;
 
-/** Reads one column of a table whose bytes come in pieces. */
 export class TableColumnReader {
   readonly #separator: number;
   readonly #column: number;
   readonly #cells: number;
   readonly #use: UseCell;
   readonly #hasQuotes: boolean;
-  /** The row that is not whole yet. */
+  /** The incomplete row. */
   #rest: Buffer[] = [];
-  /** A byte without which the row cannot end: a long cell is not read again with each of its pieces. */
+  /** A byte that the row needs to end, so that a long cell is not rescanned for each piece. */
   #awaited = NEWLINE;
   #isFirstRow = true;
   readonly #hasHeader: boolean;
@@ -116,7 +113,7 @@ export class TableColumnReader {
     this.#use = use;
   }
 
-  /** Uses the cells of the rows that are whole. */
+  /** Uses the cells of all complete rows. */
   add(piece: Buffer): void {
     this.#rest.push(piece);
     if (!piece.includes(this.#awaited)) return;
@@ -131,7 +128,7 @@ export class TableColumnReader {
     this.#rest = start === bytes.length ? [] : [Buffer.from(bytes.subarray(start))];
   }
 
-  /** Uses the last row, which has no line end. Returns false if it is cut off. */
+  /** Uses the last row, which has no line end. Returns false if it is incomplete. */
   end(): boolean {
     const rest = Buffer.concat(this.#rest);
     if (rest.length === 0) return true;
@@ -141,7 +138,8 @@ export class TableColumnReader {
   }
 
   /**
-   * The offset of the line feed that ends a row; -1 if the row goes on. Cells in quotes may have line feeds.
+   * Returns the offset of the line feed at a row's end; -1 if the row is incomplete. Quoted cells may contain
+   * line feeds.
    */
   #rowEnd(bytes: Buffer, start: number): number {
     this.#awaited = NEWLINE;
@@ -153,7 +151,7 @@ export class TableColumnReader {
       quote !== -1;
       quote = indexBefore(end, bytes, QUOTE, quote + 1)
     ) {
-      // Others are a part of their cell, such as 5" for inches.
+      // Other quotes are part of their cell, such as 5" for inches.
       const isOpening = quote === closed + 1 || bytes[quote - 1] === this.#separator;
       if (!isOpening) continue;
       closed = bytes.indexOf(QUOTE, quote + 1);
@@ -167,7 +165,7 @@ export class TableColumnReader {
     return end;
   }
 
-  /** Uses the cell of a row. Returns how many cells the row has. */
+  /** Uses the cell of a row. Returns the row's number of cells. */
   #useRow(bytes: Buffer, start: number, lineEnd: number): number {
     const end = bytes[lineEnd - 1] === RETURN && lineEnd > start ? lineEnd - 1 : lineEnd;
     const isHeader = this.#isFirstRow && this.#hasHeader;
@@ -194,8 +192,8 @@ export class TableColumnReader {
 }
 
 /**
- * The offset of a byte before another offset; -1 if it is not there. Only the row is searched: the next quote
- * may be megabytes away.
+ * Searches for a byte before an offset; -1 if missing. Limited to the row: the next quote may be megabytes
+ * away.
  */
 function indexBefore(end: number, bytes: Buffer, byte: number, start: number): number {
   const at = end <= start ? -1 : bytes.subarray(start, end).indexOf(byte);
