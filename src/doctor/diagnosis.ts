@@ -44,7 +44,7 @@ export async function printDiagnosis(call: Call, asJson: boolean): Promise<ExitC
 }
 
 /**
- * Checks everything that a sign-in and a request need, the machine first and the service last. A failed check
+ * Checks everything needed for signing in and for requests, from the machine to the service. A failed check
  * does not end the diagnosis.
  */
 async function diagnose(call: Call): Promise<ShownFinding[]> {
@@ -73,7 +73,7 @@ function checkedOrFault(settings: RunSettings): Settings | Error {
   }
 }
 
-/** The result of one check. It holds no secrets, so that it can be pasted into a ticket. */
+/** Contains no secrets, so that it can be pasted into a ticket. */
 export interface Finding {
   readonly check: string;
   /** `doubtful`: works or is not needed, but may cause trouble. */
@@ -83,7 +83,6 @@ export interface Finding {
   readonly next?: Advice | undefined;
 }
 
-/** A finding as it is printed. */
 type ShownFinding = Omit<Finding, 'next'> & { readonly next?: string };
 
 type Outcome = Omit<Finding, 'check'>;
@@ -91,7 +90,7 @@ const ok = (message: string): Outcome => ({ state: 'ok', message });
 const doubtful = (message: string, next: Advice): Outcome => ({ state: 'doubtful', message, next });
 const broken = (message: string, next: Advice): Outcome => ({ state: 'broken', message, next });
 
-/** Runs a check. An error is a finding of the given state. */
+/** Runs a check. An error becomes a finding of the given state. */
 async function found(
   check: string,
   work: () => Outcome | Promise<Outcome>,
@@ -102,13 +101,12 @@ async function found(
   } catch (error) {
     const { message } = error as Error;
     if (!(error instanceof HooktrailError)) return { check, state: failure, message };
-    // A lock that is held may be in its right use.
+    // A held lock may be in legitimate use.
     const state = error instanceof LockedError ? 'doubtful' : failure;
     return { check, state, message: [message, ...error.details].join('; '), next: error.next };
   }
 }
 
-/** The checks that only need this machine. */
 async function machineFindings(settings: Settings | undefined, context: Context): Promise<Finding[]> {
   const { machine } = context;
   const agent = agentVariable(context.environment);
@@ -203,7 +201,7 @@ async function checkCertificates({ environment }: Context): Promise<Outcome> {
   return broken(`NODE_EXTRA_CA_CERTS: ${extra} holds no certificate`, next);
 }
 
-/** Names the sources of the settings: a forgotten variable is a common cause of trouble. */
+/** Lists the sources of the settings: a forgotten variable is a common cause of trouble. */
 function sourcesOf(settings: Settings | Error): Outcome {
   if (settings instanceof Error) throw settings;
   const { profile, profileExists, given } = settings;
@@ -212,7 +210,7 @@ function sourcesOf(settings: Settings | Error): Outcome {
   return ok(others.length > 0 ? `${saved}; overridden by ${others.join(', ')}` : saved);
 }
 
-/** Shorter limits than those of other commands: a diagnosis should not make the user wait. */
+/** Shorter limits than in other commands: a diagnosis should not make the user wait. */
 const LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, bytes: 1024 * 1024 };
 /**
  * Milliseconds that clocks may differ: a `Date` header has whole seconds, and the answer takes time to
@@ -222,7 +220,8 @@ const SMALL_SKEW_MS = 5_000;
 const LARGE_SKEW_MS = 300_000;
 
 /**
- * The checks that send requests to the identity provider and the event service, also with the stored sign-in.
+ * Checks that send requests to the identity provider and the event service, including with the stored
+ * sign-in.
  */
 async function networkFindings(call: Call, settings: Settings): Promise<Finding[]> {
   const { context } = call;
@@ -231,7 +230,7 @@ async function networkFindings(call: Call, settings: Settings): Promise<Finding[
     reach('provider', '--auth-url', authUrl, '/.well-known/openid-configuration', context),
     reach('service', '--base-url', baseUrl, '/event-types', context),
   ]);
-  // `NO_PROXY` may name one host and not the other.
+  // `NO_PROXY` may cover only one of the hosts.
   const hosts = new Map([authUrl, baseUrl].flatMap((url) => (url ? [[url.host, url]] : [])));
   const proxies = [...hosts.values()].map((url) => found('proxy', () => proxyOf(url, context)));
   return [
@@ -254,8 +253,7 @@ function proxyOf(url: URL, { environment }: Context): Outcome {
 }
 
 /**
- * An answer of any kind shows that the peer is there, so the request needs no sign-in. Its date shows the
- * clock's skew.
+ * Any answer shows that the peer is there, so the request needs no sign-in. Its date shows the clock's skew.
  */
 async function reach(
   peer: string,
@@ -288,7 +286,7 @@ async function reach(
   ];
 }
 
-/** The request carries no token, so a service that asks for one is well. */
+/** The request carries no token, so a service that asks for one is fine. */
 function answerOutcome(there: string, status: number, peer: string): Outcome {
   if (status >= 500) return doubtful(`${there}, but it answers with ${status}`, 'try again later');
   if (status === 401) return ok(`${there} (asks for a token, as it should)`);
@@ -304,7 +302,7 @@ function clockOutcome(peer: string, skewMs: number): Outcome {
   return fail(message, "set this machine's clock, by NTP for instance");
 }
 
-/** Whether what the client proves itself with can be read, if it is no secret. */
+/** Checks that a client's key or assertion can be read. */
 async function clientFindings(settings: Settings, context: Context): Promise<Finding[]> {
   const { authUrl } = settings;
   const names = ['HOOKTRAIL_CLIENT_KEY', 'HOOKTRAIL_CLIENT_ASSERTION'] as const;

@@ -20,25 +20,22 @@ import { parseTime } from '../time/time-text.ts';
 
 export interface LookOptions extends SourceOptions {
   readonly text: string;
-  /** Only this many events, the newest. */
+  /** Most events kept, the newest. */
   readonly limit: number | undefined;
   readonly allProfiles: boolean | undefined;
 }
 
-/** An event that has the text. */
 export interface EventWithText {
-  /** Null for stored events. */
   readonly profile: string | null;
-  /** The first field that has it, as `--where` takes it. */
+  /** The first field with the text, in the syntax of `--where`. */
   readonly field: string;
-  /** The item's JSON text. */
   readonly item: Buffer;
   readonly createdOn: Instant | undefined;
-  /** The texts of `KNOWN_FIELDS`, in their order. */
+  /** The texts of `KNOWN_FIELDS`, in order. */
   readonly shown: readonly (string | undefined)[];
-  /** The customer, by the name-field. */
+  /** The recipient, by the name field. */
   readonly who: string | undefined;
-  /** The callback address of its subscription, where it is known. */
+  /** The callback address of its subscription, if known. */
   readonly address: string | undefined;
 }
 
@@ -46,22 +43,21 @@ export interface FindReport {
   readonly text: string;
   /** Newest first; at most the limit. */
   readonly found: readonly EventWithText[];
-  /** The events that have the text, beyond the limit too. */
+  /** Events with the text, including those beyond the limit. */
   readonly matches: number;
-  /** The events that were looked at. */
+  /** Number of events read. */
   readonly events: number;
-  /** The profiles that were looked in; empty for stored events. */
+  /** Profiles searched; empty for stored events. */
   readonly profiles: readonly string[];
-  /** The time that was looked through; undefined for all of a place with stored events. */
+  /** The time span searched; undefined for all stored events. */
   readonly window: { readonly after: Instant; readonly before: Instant } | undefined;
-  /** Why profiles were not looked in. */
+  /** Why some profiles were not searched. */
   readonly failure: HooktrailError | undefined;
 }
 
 const DAYS = 7;
 type FindCall = Pick<Call, 'flags' | 'settings' | 'context' | 'reporter'>;
 
-/** Looks for a text in the events of the service, of a place, or of every profile that is signed in. */
 export async function findEverywhere(call: FindCall, options: LookOptions): Promise<FindReport> {
   const { context, flags } = call;
   if (!options.allProfiles) {
@@ -117,7 +113,7 @@ function failureOf(
   });
 }
 
-/** Variables that would give every profile one address, or one token. */
+/** Removes variables that would give every profile the same address or token. */
 function withoutAddresses(environment: Context['environment']): Context['environment'] {
   const ofOne = [
     ...(['authUrl', 'baseUrl', 'clientId', 'vendor'] as const).map((name) => settingNames[name].variable),
@@ -152,7 +148,7 @@ async function findInPlace(
         const shown = KNOWN_FIELDS.map((_, index) => known.text(index));
         const createdOn = parseInstant(shown[0] ?? '');
         const of = whoOf(items.bytes, items.start(item));
-        // A page's memory would otherwise live as long as the one event in it.
+        // Copy the event, which would otherwise keep a whole page in memory.
         kept.push({ profile, field, item: Buffer.from(items.text(item)), createdOn, shown, of });
       }
       if (kept.length > 2 * limit) kept = sortByCreation(kept, 'newest first').slice(0, limit);
@@ -171,7 +167,7 @@ async function findInPlace(
   });
 }
 
-/** The filters with the last seven days, where they name no beginning. */
+/** Limits the filters to the last seven days, unless they have a start. */
 function withWeek(filters: EventFilters, now: number): EventFilters {
   if (filters.after) return filters;
   const given = (text: string) => ({ flag: '--since', text, time: parseTime(text) });
@@ -181,9 +177,9 @@ function withWeek(filters: EventFilters, now: number): EventFilters {
   return new EventFilters({ ...filters, after: after as NonNullable<EventFilters['after']> });
 }
 
-/** Returns a function that says which field of an item has the text as a whole word. */
+/** Returns a function that finds the field with the text as a whole word. */
 function lookFor(text: string): (items: Items, item: number) => string | undefined {
-  // A GUID in braces, in quotes or without its dashes is looked for as events have it.
+  // Search for a GUID in the form used in events, even if typed with braces, quotes or without dashes.
   const [guid, another] = guidsIn(text);
   const word = guid !== undefined && another === undefined && isWrapped(text, guid) ? guid : text;
   const holds = wordMatcher(word);
@@ -198,7 +194,7 @@ function lookFor(text: string): (items: Items, item: number) => string | undefin
   };
 }
 
-/** True if the text is a GUID and what people copy with it. */
+/** True if the text is a GUID and at most two copied characters around it. */
 function isWrapped(text: string, guid: string): boolean {
   return text.replaceAll('-', '').length - guid.replaceAll('-', '').length <= 2;
 }

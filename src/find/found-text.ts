@@ -18,7 +18,7 @@ import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { EventWithText, FindReport } from './find-text.ts';
 
-/** Prints the events that have the text, each with the field that has it. */
+/** Prints the events found, each with the matching field. */
 export async function printFoundTexts(
   report: FindReport,
   options: SummaryOptions,
@@ -52,7 +52,6 @@ export async function printFoundTexts(
   if (format === 'table') sayNext(report, options, call);
 }
 
-/** Prints the items as the service wrote them, each with its profile and field. */
 async function printItems(
   { found }: FindReport,
   { format }: SummaryOptions,
@@ -67,7 +66,7 @@ async function printItems(
   await writer.end?.();
 }
 
-/** Room for `eventData.body.name`. */
+/** Columns for `eventData.body.name`. */
 const LEAST_PATH_COLUMNS = 20;
 
 function foundTable({ found, profiles }: FindReport, zone: TimeZone): Table {
@@ -95,7 +94,7 @@ function foundTable({ found, profiles }: FindReport, zone: TimeZone): Table {
   };
 }
 
-/** What was found, of how many events, where and in which time. */
+/** Summarizes the result: matches, events, profiles and time. */
 function saidOf(report: FindReport, options: SummaryOptions): string {
   const { text, found, matches, events, profiles, window } = report;
   const have = matches === 1 || events === 1 ? 'has' : 'have';
@@ -106,7 +105,6 @@ function saidOf(report: FindReport, options: SummaryOptions): string {
   return `${number} of ${eventsText(events)}${where} ${have} '${text}' as a whole word${when}${shown}`;
 }
 
-/** Says to a person how to go on. */
 function sayNext(
   { text, found, profiles, window }: FindReport,
   { from, filters }: SummaryOptions,

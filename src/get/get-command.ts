@@ -32,7 +32,6 @@ export function declare(command: Command): void {
   addListFlags(addFromFlag(command));
 }
 
-/** The command line in its final form. */
 async function optionsOf(call: Call<EventFlags>) {
   const { flags, args, context } = call;
   const { id: asked = [], ...others } = flags;

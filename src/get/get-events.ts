@@ -16,26 +16,23 @@ import type { SourceOptions } from '../sources/event-source.ts';
 import { byServiceClock } from '../sources/service-clock.ts';
 import { storedEvents } from '../sources/stored-events.ts';
 
-/** An event that the filters exclude counts as not found. */
+/** An event excluded by the filters counts as not found. */
 export interface GetOptions extends SourceOptions {
   /** Undefined if the ids are read from standard input. */
   readonly ids: readonly string[] | undefined;
-  /** True if standard input was asked for, and may hold none. */
+  /** True if standard input was requested, and may be empty. */
   readonly mayBeEmpty: boolean;
   /**
-   * Events printed together. The first batch decides a table's columns; a batch of one is printed at once.
+   * Events printed together. The first batch determines a table's columns; a batch of one is printed at once.
    */
   readonly batch: number;
-  /** True if the format is complete without any item: nothing is printed if nothing is found. */
+  /** True if nothing is printed without items; other formats need their start and end. */
   readonly isForPeople: boolean;
-  /** True if subscriptions are shown by their addresses. */
+  /** True to show the addresses of subscriptions. */
   readonly takesNames: boolean;
 }
 
-/**
- * Prints the events with these ids in the order of the ids, and reports the ids that are not found. Returns
- * the number of these.
- */
+/** Prints the events in the order of the ids, and warns of missing ones. Returns their number. */
 export async function getEvents(
   options: GetOptions,
   call: Call,
@@ -55,7 +52,7 @@ export async function getEvents(
   });
 }
 
-/** The events with some ids, asked for one by one (service description, part 4) and in parallel. */
+/** Requests events by id, one at a time (service description, part 4) and in parallel. */
 export async function* eventsById(
   ids: Ids,
   service: Service,
@@ -69,7 +66,7 @@ export async function* eventsById(
   const { queries, client } = await byServiceClock(filters, sender, 1, clock, reporter.warning);
   const ask = async (id: string, ending: AbortSignal) => {
     const texts: Buffer[] = [];
-    // One event has a record for each of its subscriptions, which the queries may divide.
+    // One event has a record for each of its subscriptions, which may match different queries.
     for (const query of queries) {
       const window = { start: 1, count: PAGE_SIZE };
       const { page } = await askPage(client, { ...query, eventId: id }, window, ending);
@@ -84,7 +81,7 @@ export async function* eventsById(
   for (const doubt of keep?.doubts() ?? []) reporter.warning(doubt);
 }
 
-/** The same from an export or a file: all ids are known before the events are read, in one pass. */
+/** Like `eventsById`, from an export or a file: reads all ids first, and then the events in one pass. */
 export async function* storedById(
   ids: Ids,
   place: string,
@@ -134,7 +131,7 @@ async function printAll(
     }
     await print(true);
   } catch (error) {
-    // Events that were found before a bad line are still printed.
+    // Still print events found before a bad line.
     if (!context.signal.aborted) await print();
     await writer.abort?.();
     throw error;
@@ -144,7 +141,7 @@ async function printAll(
   return missing;
 }
 
-/** The words for events that are missing: how each was not found, and the next step of the first. */
+/** Returns the wording for missing events, with the next step of the first. */
 function absenceOf({ filters, from }: Pick<GetOptions, 'filters' | 'from'>) {
   const isFiltered = filters.texts().length > filters.eventIds.length;
   if (isFiltered) return { found: 'found by these filters', next: 'without the filters it may be found' };
@@ -155,11 +152,11 @@ const NOT_HERE = advise`another profile may know it (${hooktrail('profiles')} li
 
 export interface Got {
   readonly id: string;
-  /** The items with the id: usually one, or none if it is not found. */
+  /** Usually one; none if the id is not found. */
   readonly items: Items;
 }
 
-/** Throws `ServiceError` if an item has another id than the one asked for. It may have none. */
+/** Throws `ServiceError` if an item has a different id than requested. It may have none. */
 function checkIds(items: Items, id: string): void {
   const cursor = createCursor([memberPath('eventId')]);
   for (let item = 0; item < items.count; item++) {
