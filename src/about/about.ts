@@ -124,7 +124,7 @@ export async function askAbout(
     await names?.learn(ids);
     const { address, endpoint } = endpointOf(ids, names);
     const { after, before } = windowOf(source, everyone.times.bounds, call.context.clock);
-    source.warnOfUnknown(everyone.untold, everyone.times);
+    source.warnOfUnknown(everyone.unknownOutcomes, everyone.times);
     const chosen = chosenFilters(source.filters, word, subject, nameField);
     const [worst] = reading.ofSubscriptions();
     // Deliveries to another subscription do not end this one's outage.

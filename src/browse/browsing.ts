@@ -292,15 +292,15 @@ export class Browsing {
   }
 
   #copy(copy: (item: Items) => Promise<string>): void {
-    if (this.current) this.#tellOutcome(copy(this.current));
+    if (this.current) this.#showOutcome(copy(this.current));
   }
 
   #report(): void {
     this.message = 'making the report';
-    this.#tellOutcome(this.#parts.report(this.rows.shown));
+    this.#showOutcome(this.#parts.report(this.rows.shown));
   }
 
-  async #tellOutcome(outcome: Promise<string>): Promise<void> {
+  async #showOutcome(outcome: Promise<string>): Promise<void> {
     this.message = await outcome.catch((error: Error) => error.message);
     this.#parts.onChange();
   }

@@ -5,7 +5,7 @@ import { conditionOn } from '../items/item-conditions.ts';
 import { itemFilter } from '../items/item-filter.ts';
 import type { Items } from '../items/items.ts';
 import type { EventSource } from '../sources/event-source.ts';
-import { keepTold } from '../sources/stored-matches.ts';
+import { keepKnownOutcomes } from '../sources/stored-matches.ts';
 import type { Count } from '../statistics/chance.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type Instant, instantAt, milliseconds } from '../time/instant.ts';
@@ -105,7 +105,7 @@ async function countWithin(
   });
   for await (const { items, haveFailed } of source.readOutcomes(source.filters, within)) {
     // Each cause counts only the events that earlier causes leave, as in the explanation.
-    let left = haveFailed === undefined ? keepTold(items) : items;
+    let left = haveFailed === undefined ? keepKnownOutcomes(items) : items;
     all.events += left.count;
     all.failed += failedOf(left, haveFailed);
     for (const cause of counted) {

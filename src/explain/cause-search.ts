@@ -23,7 +23,7 @@ import {
   visitConditions,
 } from './conditions.ts';
 import { allRows, countRows, filterByAll, filterRows, rowsWithout } from './rows.ts';
-import { bestSpan, type SpanTest, saysOnlySince } from './spans.ts';
+import { bestSpan, onlyBoundsStart, type SpanTest } from './spans.ts';
 import { TimeOrder } from './time-order.ts';
 
 /**
@@ -239,7 +239,7 @@ export class CauseSearch {
 
   #conjunctions(whole: Count, features: readonly Feature[]): Candidate[] {
     const alone = this.#extensions([], whole, features);
-    const combined = features.length > MOST_COMBINED ? mostTellingOf(alone, features) : features;
+    const combined = features.length > MOST_COMBINED ? mostPromising(alone, features) : features;
     let level = alone.slice(0, BEAM);
     const found = [...level];
     for (let size = 2; size <= MOST_CONDITIONS; size++) {
@@ -308,14 +308,14 @@ export class CauseSearch {
     const isSharp = rateIn(this.table, own) >= NEARLY_ALL_FAIL || tests.some(({ feature }) => !feature);
     const asGood = simplerOnes(tests).flatMap((simpler) => {
       const general = this.#count(filterByAll(simpler.tests, this.#rows));
-      const isTelling = this.#makesDifference(general, whole);
-      if (this.#isNeeded(simpler.dropped, { own, general, whole, isTelling, isSharp })) return [];
+      const isDifferent = this.#makesDifference(general, whole);
+      if (this.#isNeeded(simpler.dropped, { own, general, whole, isDifferent, isSharp })) return [];
       const gain = this.#likelihood.gain(general.events, general.failed, whole);
-      return [{ tests: simpler.tests, isTelling, gain }];
+      return [{ tests: simpler.tests, isDifferent, gain }];
     });
-    const [best] = asGood.sort((a, b) => Number(b.isTelling) - Number(a.isTelling) || b.gain - a.gain);
+    const [best] = asGood.sort((a, b) => Number(b.isDifferent) - Number(a.isDifferent) || b.gain - a.gain);
     if (!best) return tests;
-    return best.isTelling ? this.#simplest(best.tests, whole) : undefined;
+    return best.isDifferent ? this.#simplest(best.tests, whole) : undefined;
   }
 
   /** A condition is needed if it raises the rate by more than chance, and what it excludes fails less. */
@@ -325,19 +325,19 @@ export class CauseSearch {
       readonly own: Count;
       readonly general: Count;
       readonly whole: Count;
-      readonly isTelling: boolean;
+      readonly isDifferent: boolean;
       readonly isSharp: boolean;
     },
   ): boolean {
     const { table } = this;
-    const { own, general, whole, isTelling, isSharp } = counts;
+    const { own, general, whole, isDifferent, isSharp } = counts;
     const isOfField = condition.feature !== undefined;
     const lnMost = Math.log(MOST_CHANCE_OF_NEEDED / (isOfField ? this.#conditions : this.#spans));
     if (lnChance(own, general) >= lnMost) return false;
     const most = isUnequal(condition) && !isSharp ? MOST_RATE_WITHOUT_UNEQUAL : MOST_RATE_WITHOUT;
     // A span of time may exclude any events.
     if (isOfField && rateIn(table, general) > most * rateIn(table, own)) return false;
-    if (!isTelling) return true;
+    if (!isDifferent) return true;
     const rest = without(general, own);
     const leastOfRest = isSharp && isOfField ? REST_FAILS_BESIDE_SHARP : REST_FAILS;
     const restFails =
@@ -361,7 +361,7 @@ export class CauseSearch {
     const fields = tests.filter(({ feature }) => feature);
     if (fields.length === tests.length || fields.length === 0) return tests;
     const general = filterByAll(fields, left);
-    const isNeedless = saysOnlySince(this.table, general, filterByAll(tests, general));
+    const isNeedless = onlyBoundsStart(this.table, general, filterByAll(tests, general));
     return isNeedless && isCause(fields, general) ? fields : tests;
   }
 
@@ -433,9 +433,9 @@ function conditionsOn({ events, order, field }: Feature): number {
   return (isPresence ? 2 : 0) + equalities + limits;
 }
 
-function mostTellingOf(candidates: readonly Candidate[], features: readonly Feature[]): Feature[] {
-  const telling = new Set(candidates.slice(0, MOST_COMBINED).map(({ tests }) => tests[0]?.feature));
-  return features.filter((feature) => feature.isFilter || telling.has(feature));
+function mostPromising(candidates: readonly Candidate[], features: readonly Feature[]): Feature[] {
+  const leading = new Set(candidates.slice(0, MOST_COMBINED).map(({ tests }) => tests[0]?.feature));
+  return features.filter((feature) => feature.isFilter || leading.has(feature));
 }
 
 function simplerOnes(tests: readonly RowTest[]) {

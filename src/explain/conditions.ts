@@ -309,7 +309,7 @@ export function visitConditions(feature: Feature, all: Count, visit: VisitCondit
   visitLimits(feature, visit);
 }
 
-function mayTell(events: number, failed: number): boolean {
+function mayExplain(events: number, failed: number): boolean {
   return events >= LEAST_EVENTS && failed >= LEAST_FAILED;
 }
 
@@ -325,11 +325,12 @@ function visitEquality(
   const events = feature.events[code] as number;
   const failed = feature.failed[code] as number;
   const cost = isPresence ? feature.costOfPresence : feature.cost;
-  if (mayTell(events, failed)) visit('=', code, events, failed, cost);
+  if (mayExplain(events, failed)) visit('=', code, events, failed, cost);
   const others = all.events - events;
   const failedOthers = all.failed - failed;
   const costOfOpposite = isPresence ? cost : COST.form + cost;
-  if (hasOpposite && mayTell(others, failedOthers)) visit('!=', code, others, failedOthers, costOfOpposite);
+  if (hasOpposite && mayExplain(others, failedOthers))
+    visit('!=', code, others, failedOthers, costOfOpposite);
 }
 
 /** Visits limits between numbers or dates. A list fulfils a limit if any element does. */
@@ -348,8 +349,9 @@ function visitLimits(feature: Feature, visit: VisitCondition): void {
   for (const code of order) {
     if (events[code] === 0) continue;
     if (last !== undefined && places[last] !== places[code]) {
-      if (feature.hasUpperLimits && mayTell(below, failedBelow)) visit('<=', last, below, failedBelow, cost);
-      if (mayTell(above, failedAbove)) visit('>=', code, above, failedAbove, cost);
+      if (feature.hasUpperLimits && mayExplain(below, failedBelow))
+        visit('<=', last, below, failedBelow, cost);
+      if (mayExplain(above, failedAbove)) visit('>=', code, above, failedAbove, cost);
     }
     above -= highest.events[code] as number;
     failedAbove -= highest.failed[code] as number;

@@ -159,7 +159,7 @@ class EffectFinder {
     const delivered = count.events - count.failed;
     const isOfMost = this.#isOfMost(count.failed);
     if (delivered > (outcome === 'sure' || isOfMost ? most : this.#few)) return undefined;
-    if (!outcome && !this.#isTold(test, delivered, isOfMost)) return undefined;
+    if (!outcome && !this.#isReported(test, delivered, isOfMost)) return undefined;
     return this.#isNoChance(test, count) ? count : undefined;
   }
 
@@ -167,7 +167,7 @@ class EffectFinder {
     return estimateOf(this.#table, countRows(test.filter(this.#rows), this.#table.failures));
   }
 
-  #isTold(test: FieldTest, delivered: number, isOfMost: boolean): boolean {
+  #isReported(test: FieldTest, delivered: number, isOfMost: boolean): boolean {
     const isPresence = test.code === NO_VALUE;
     const isOnlyInFailures = isPresence && test.op === '!=' && delivered === 0;
     if (!isOfMost && !isOnlyInFailures) return false;
@@ -236,7 +236,7 @@ export function causesAmong(effects: Effects, causes: readonly FoundCause[], { t
     const own = countRows(effect.filter(all), table.failures);
     const isAllInside = failuresIn([effect], inside) >= (1 - FEW_OTHERS) * own.failed;
     const isWorse = rateIn(table, countRows(inside, table.failures)) <= WORSE_RATE * rateIn(table, own);
-    return isAllInside && isWorse && tests.every(saysWhatIsNot);
+    return isAllInside && isWorse && tests.every(isNegation);
   };
   const isLeft = (effect: FieldTest) => {
     const own = countRows(effect.filter(all), table.failures).failed;
@@ -252,7 +252,7 @@ export function causesAmong(effects: Effects, causes: readonly FoundCause[], { t
   return new Set(found.map(({ feature }) => feature.field));
 }
 
-function saysWhatIsNot(test: RowTest): boolean {
+function isNegation(test: RowTest): boolean {
   if (!(test instanceof FieldTest)) return false;
   const isMissing = test.op === '=' && test.code === NO_VALUE;
   const isAnother = test.op === '!=' && test.code !== NO_VALUE;

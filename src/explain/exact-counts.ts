@@ -19,8 +19,8 @@ import {
   bestSpan,
   inOrderOfTime,
   latestRunOf,
+  onlyBoundsStart,
   type SpanTest,
-  saysOnlySince,
   type TimedRows,
 } from './spans.ts';
 
@@ -201,7 +201,7 @@ export class ExactCounts {
     const inside = best.test.filter(general);
     const isNeedless =
       cause.conditions.length > 0 &&
-      saysOnlySince(rows, general, inside) &&
+      onlyBoundsStart(rows, general, inside) &&
       isNamed(countRows(general, rows.failures), whole, cause.lnCandidatesWithoutSpan);
     return isNeedless ? { inside: general, span: undefined } : { inside, span: best.test };
   }

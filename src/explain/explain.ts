@@ -12,7 +12,7 @@ export interface Explained extends Explanation {
   readonly after: Instant;
   readonly before: Instant;
   readonly baseline: BaselineCounts | undefined;
-  readonly untold: number;
+  readonly unknownOutcomes: number;
   readonly names: SubscriptionNames | undefined;
 }
 
@@ -33,10 +33,10 @@ export async function explainEvents(
     source.noteMixed();
     await names?.learn(subscriptionsIn(explanation.causes));
     const { after, before } = windowOf(source, sample.bounds, call.context.clock);
-    const untold = source.warnOfUnknown(sample.unknownOutcomes, { unknown: sample.unknownTimes });
+    const unknownOutcomes = source.warnOfUnknown(sample.unknownOutcomes, { unknown: sample.unknownTimes });
     const window = { after, before, causes: explanation.causes };
     const then = baseline && (await countBaseline(source, baseline, window, call.reporter));
-    return { ...explanation, after, before, name: source.name, names, baseline: then, untold };
+    return { ...explanation, after, before, name: source.name, names, baseline: then, unknownOutcomes };
   });
 }
 

@@ -208,10 +208,10 @@ function explanationLines(
   if (failed === 0) return lines;
   // The values of effects are printed already.
   const isEffect = (name: string) => onlyInFailures.some(({ field }) => field === name);
-  const untold = (names: readonly string[]) =>
+  const namesOf = (names: readonly string[]) =>
     failed === events ? '' : someOf(names.filter((name) => !isEffect(name)).map(oneLine));
-  const tooLong = untold(explained.comparedWhereShort);
-  const different = untold(
+  const tooLong = namesOf(explained.comparedWhereShort);
+  const different = namesOf(
     explained.notCompared.filter((name) => !explained.comparedWhereShort.includes(name)),
   );
   const facts = [

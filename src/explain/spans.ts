@@ -87,7 +87,7 @@ export function latestRunOf({ failures }: TimedRows, timed: Int32Array) {
 }
 
 /** `general` are the rows without the span's bounds, `own` those inside it. */
-export function saysOnlySince(table: TimedRows, general: Int32Array, own: Int32Array): boolean {
+export function onlyBoundsStart(table: TimedRows, general: Int32Array, own: Int32Array): boolean {
   const { since } = latestRunOf(table, inOrderOfTime(table, general));
   if (since === undefined) return false;
   const going = countRows(new SpanTest(table.times, since).filter(general), table.failures);

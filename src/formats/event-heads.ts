@@ -19,8 +19,8 @@ const LEAST_WHO_COLUMNS = 16;
 export const EVENT_HEADS: Readonly<Record<EventColumn, ColumnHead>> = {
   createdOn: { title: 'createdOn' },
   publishStatus: { title: 'publishStatus', shortTitle: 'status' },
-  eventType: { title: 'eventType', isTelling: true },
-  eventId: { title: 'eventId', spare: SPARE.id, isWhole: true, tellsApart: 2 },
+  eventType: { title: 'eventType', isDistinctive: true },
+  eventId: { title: 'eventId', spare: SPARE.id, isWhole: true, restoreOrder: 2 },
   subscriptionId: whoHead('subscriptionId'),
 };
 export const ERROR_HEAD: ColumnHead = { title: 'error', spare: SPARE.error, least: LEAST_ERROR_COLUMNS };
@@ -28,12 +28,12 @@ export const ERROR_HEAD: ColumnHead = { title: 'error', spare: SPARE.error, leas
 export const SECOND_ID: Omit<ColumnHead, 'title'> = { spare: SPARE_SECOND_ID, isWhole: true };
 
 export function whoHead(title: string): ColumnHead {
-  return { title, least: LEAST_WHO_COLUMNS, isTelling: true };
+  return { title, least: LEAST_WHO_COLUMNS, isDistinctive: true };
 }
 
 export const FOR_HEAD: ColumnHead = whoHead('for');
 export const ADDRESS_HEAD: ColumnHead = whoHead('address');
 
 export function secondReceiver(head: ColumnHead): ColumnHead {
-  return { ...head, spare: SPARE_SECOND_ID, tellsApart: 1 };
+  return { ...head, spare: SPARE_SECOND_ID, restoreOrder: 1 };
 }

@@ -147,7 +147,7 @@ function defaultHead(
   if (text === nameField?.text) return FOR_HEAD;
   const isNamed = nameField !== undefined && fields.some((field) => field.text === nameField.text);
   if (isNamed && text === 'subscriptionId')
-    return { ...secondReceiver(whoHead(text)), isTelling: false, isWhole: true };
+    return { ...secondReceiver(whoHead(text)), isDistinctive: false, isWhole: true };
   return KNOWN_HEADS[text] ?? { title: text, spare: index > 0 ? SPARE.other : 0 };
 }
 

@@ -40,8 +40,10 @@ export function windowText(
   return isOpen(options) ? `since ${start}` : `from ${start} to ${boundText(before, zone)}`;
 }
 
-export function nothingText({ untold }: { readonly untold: number }, time: string): string {
-  return untold === 0 ? `no events ${time}` : `the outcome of ${eventsText(untold)} is unknown`;
+export function nothingText({ unknownOutcomes }: { readonly unknownOutcomes: number }, time: string): string {
+  return unknownOutcomes === 0
+    ? `no events ${time}`
+    : `the outcome of ${eventsText(unknownOutcomes)} is unknown`;
 }
 
 export function proseLines(text: string, { room }: TableLook, indent = ''): string[] {

@@ -22,9 +22,9 @@ export interface ColumnHead {
   /** Minimum width of a text or bar before columns are left out. */
   readonly least?: number;
   /** True if its values distinguish rows: they are cut in the middle, and only while they stay different. */
-  readonly isTelling?: boolean;
+  readonly isDistinctive?: boolean;
   /** Order in which left out columns return if rows would look alike, the lowest first. */
-  readonly tellsApart?: number | undefined;
+  readonly restoreOrder?: number | undefined;
   readonly most?: number;
   /** Never cut from 80 terminal columns on, nor left out without `spare`: for an event's id. */
   readonly isWhole?: boolean;
@@ -41,7 +41,7 @@ export interface KindedColumn {
 export interface Column extends KindedColumn {
   readonly width: number;
   readonly isPath?: boolean;
-  readonly isTelling?: boolean;
+  readonly isDistinctive?: boolean;
 }
 
 /** Determines cutting, alignment and colour. A `bar` takes the remaining room. */
@@ -150,15 +150,22 @@ export function fitColumns(
   giveUpColumns(drafts, room);
   growIntoRest(drafts, room);
   return shownOf(drafts).map((draft) => {
-    const { index, title, kind, isPath, isTelling } = draft;
-    return { index, title, kind, width: widthOf(draft), isPath, isTelling: isTelling && kind === 'text' };
+    const { index, title, kind, isPath, isDistinctive } = draft;
+    return {
+      index,
+      title,
+      kind,
+      width: widthOf(draft),
+      isPath,
+      isDistinctive: isDistinctive && kind === 'text',
+    };
   });
 }
 
-export function shownText(cell: string, { kind, width, isPath, isTelling }: Column): string {
+export function shownText(cell: string, { kind, width, isPath, isDistinctive }: Column): string {
   if (kind === 'time') return timeWithin(cell, width);
   if (isPath) return lastNames(cell, width);
-  return isTelling ? cutMiddle(cell, width) : cutToWidth(cell, width);
+  return isDistinctive ? cutMiddle(cell, width) : cutToWidth(cell, width);
 }
 
 /** Keeps as many last names as fit: `…amount.currency`. */
@@ -180,8 +187,10 @@ export function missingColumn(
 ): number | undefined {
   const isShown = new Set(columns.map(({ index }) => index));
   const hidden = heads
-    .flatMap(({ tellsApart }, index) => (tellsApart && !isShown.has(index) ? [{ tellsApart, index }] : []))
-    .sort((a, b) => a.tellsApart - b.tellsApart);
+    .flatMap(({ restoreOrder }, index) =>
+      restoreOrder && !isShown.has(index) ? [{ restoreOrder, index }] : [],
+    )
+    .sort((a, b) => a.restoreOrder - b.restoreOrder);
   if (hidden.length === 0) return undefined;
   const firstAlike = new Map<string, readonly TableCell[]>();
   const alike = rows.flatMap((row) => {
@@ -202,11 +211,11 @@ function draftOf(head: ColumnHead, index: number, texts: readonly string[], isCo
   const times = kind === 'time' ? texts.filter((text) => text !== NONE) : [];
   const days = times.map((text) => text.slice(0, 10));
   const { title, shortTitle = title, spare = 0, isConstant = false } = head;
-  const { isWhole = false, isTelling = false, isPath = false } = head;
+  const { isWhole = false, isDistinctive = false, isPath = false } = head;
   const least = head.least ?? (kind === 'bar' ? SHORTEST_BAR_COLUMNS : READABLE);
   return {
-    ...{ index, title, longTitle: title, shortTitle, kind, spare, isWhole, isTelling, isPath },
-    least: isTelling ? Math.max(least, tellingWidth(texts)) : least,
+    ...{ index, title, longTitle: title, shortTitle, kind, spare, isWhole, isDistinctive, isPath },
+    least: isDistinctive ? Math.max(least, distinctiveWidth(texts)) : least,
     // Other columns are cut only as a last resort.
     isNarrowedEarly: kind === 'text' && (spare > 0 || head.least !== undefined),
     isConstant: isConstant || (isComplete && kind === 'status' && areShared(texts)),
@@ -265,7 +274,10 @@ function concessionsOf(drafts: readonly Draft[]): readonly Concession[] {
     [spares.filter(({ spare }) => spare > 1), hidden],
     // A cut id needs only a cut title.
     [ids, () => ({ isTitleCut: true })],
-    [drafts.filter(({ isTelling, kind }) => isTelling && kind === 'text'), () => ({ isNarrow: true })],
+    [
+      drafts.filter(({ isDistinctive, kind }) => isDistinctive && kind === 'text'),
+      () => ({ isNarrow: true }),
+    ],
     [others.filter(({ isConstant }) => isConstant), hidden],
     [spares.filter(({ spare }) => spare === 1), hidden],
   ];
@@ -321,7 +333,7 @@ function giveUpColumns(drafts: readonly Draft[], room: number): void {
     [keepsIds ? [] : eventIds, () => ({ form: 1 })],
     [others, () => ({ isTitleCut: true })],
     // Half a name is better than none.
-    [others.filter(({ isTelling }) => isTelling), () => ({ least: READABLE, isNarrow: false })],
+    [others.filter(({ isDistinctive }) => isDistinctive), () => ({ least: READABLE, isNarrow: false })],
     [others.filter(({ isWhole }) => !(keepsIds && isWhole)), () => ({ isShown: false })],
     [first, () => ({ cut: Math.max(1, room) })],
   ];
@@ -377,7 +389,7 @@ function cutTexts(drafts: readonly Draft[], room: number): void {
 }
 
 /** The minimum width at which distinct texts, cut in the middle, stay distinct. */
-function tellingWidth(texts: readonly string[]): number {
+function distinctiveWidth(texts: readonly string[]): number {
   const distinct = [...new Set(texts)];
   if (distinct.length < 2) return 0;
   for (let width = LEAST_TELLING_COLUMNS; width < MOST_TELLING_COLUMNS; width++)

@@ -81,7 +81,7 @@ export function layOut(
   const missing = missingColumn(shown, rows, columns);
   if (missing === undefined) return columns;
   const needed = shown.map((head, index) =>
-    index === missing ? { ...head, spare: 0, tellsApart: undefined } : head,
+    index === missing ? { ...head, spare: 0, restoreOrder: undefined } : head,
   );
   return layOut({ heads: needed, rows }, { room, hasHeader }, isComplete);
 }

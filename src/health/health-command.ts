@@ -220,7 +220,7 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   await printHealth(report, options, call);
   const alarms = exitCodeFor ?? (exitCode ? ['failing' as const] : []);
   // A monitor must not take events of unknown outcome for delivered ones.
-  if (alarms.length > 0 && report.rows.length === 0 && report.untold > 0) return ExitCode.failed;
+  if (alarms.length > 0 && report.rows.length === 0 && report.unknownOutcomes > 0) return ExitCode.failed;
   const isAlarm = ({ state, silentSince }: Health) =>
     alarms.some((alarm) => (alarm === 'silent' ? silentSince !== undefined : state === alarm));
   if (report.rows.some(isAlarm)) return ExitCode.matched;

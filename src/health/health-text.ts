@@ -125,7 +125,7 @@ function healthTable(report: HealthReport, { zone }: EventFilters, unicode: bool
       ...(hasAddress ? [addressHead] : []),
       ...by.map(({ steps, text }) => ({
         ...whoHead(by.length > 1 ? text : (steps.at(-1) as string)),
-        ...(isByName || isByAddress ? { ...SECOND_ID, tellsApart: 2 } : {}),
+        ...(isByName || isByAddress ? { ...SECOND_ID, restoreOrder: 2 } : {}),
       })),
       { title: isOver ? 'state then' : 'state', kind: 'status' },
       { title: 'failed', kind: 'number' },

@@ -12,7 +12,7 @@ import { SHORTEST_SILENCE_MS } from '../questions/silent-rows.ts';
 import { shellText } from '../shell-words.ts';
 import { withService } from '../sign-in/session.ts';
 import { withEventSource } from '../sources/event-source.ts';
-import { keepTold } from '../sources/stored-matches.ts';
+import { keepKnownOutcomes } from '../sources/stored-matches.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
 import { type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
@@ -21,7 +21,7 @@ import { UTC } from '../time/time-zone.ts';
 import { RepeatedCommand, type RepeatedCommandOptions, variableText } from '../watch/command-runner.ts';
 import { pollUntilEnd, startDeadline, startFollowing } from '../watch/follow-events.ts';
 import type { Follower, WatchedItem } from '../watch/watch-follower.ts';
-import { tellOfSilentOnes } from '../watch/watch-opening.ts';
+import { warnOfSilentSubscriptions } from '../watch/watch-opening.ts';
 import { WatchStateFile, whileStateIsHeld } from '../watch/watch-state.ts';
 import { type ChangeFindings, findAboutChange } from './change-findings.ts';
 import { areSubscriptions } from './health-subject.ts';
@@ -93,10 +93,10 @@ async function watchRows(
       ? new WatchStateFile(given, place, service.baseUrl, filters, kind)
       : undefined;
   const saved = file?.read(reporter);
-  const untold = { count: 0 };
+  const unknownOutcomes = { count: 0 };
   const keep = <Some extends Items>(items: Some): Some => {
-    const told = keepTold(items);
-    untold.count += items.count - told.count;
+    const told = keepKnownOutcomes(items);
+    unknownOutcomes.count += items.count - told.count;
     return told;
   };
   const following = { filters, overlap, concurrency, state: given, isSampled: false, isInOrder: true, keep };
@@ -109,7 +109,7 @@ async function watchRows(
     reporter,
   );
   const isResumed = saved !== undefined;
-  await tellOfSilentOnes({ filters, isResumed }, client, deadline.signal, reporter);
+  await warnOfSilentSubscriptions({ filters, isResumed }, client, deadline.signal, reporter);
   const start = milliseconds(follower.state.start);
   const rules: RowRules = {
     by,
@@ -128,14 +128,14 @@ async function watchRows(
     await file?.save({ ...follower.state, kept: rows.kept });
   };
   await save();
-  tellWhatIsWatched(options, isResumed, reporter);
+  announceWatch(options, isResumed, reporter);
   const watch = new HealthWatch(options, { rows, follower, service, save }, call);
   await watch.report(deadline.signal);
   const polling = {
     take: watch.take,
     polled: async () => {
       await watch.polled(deadline.signal);
-      if (untold.count > 0 && !watch.hasWarned) watch.warnOfUntold();
+      if (unknownOutcomes.count > 0 && !watch.hasWarned) watch.warnOfUnknownOutcomes();
     },
     isPast,
     waitsForSignIn: true,
@@ -149,7 +149,7 @@ function commandOf(by: readonly FieldPath[]): string {
   return shellText(['events', 'health', '--watch', ...fields]);
 }
 
-function tellWhatIsWatched(
+function announceWatch(
   { filters, interval, failures, lengthMs }: HealthWatchOptions,
   isResumed: boolean,
   { notice }: Pick<HealthCall['reporter'], 'notice'>,
@@ -224,7 +224,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
     await this.report(signal);
   }
 
-  warnOfUntold(): void {
+  warnOfUnknownOutcomes(): void {
     this.hasWarned = true;
     this.#call.reporter.warning(
       'events whose publishStatus is neither SUCCESS nor FAILED are left out: their outcome is unknown',

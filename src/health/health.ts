@@ -14,7 +14,7 @@ import { areSubscriptions, refuseStatuses, SUBSCRIPTION } from './health-subject
 export interface HealthReport {
   readonly after: Instant;
   readonly before: Instant;
-  readonly untold: number;
+  readonly unknownOutcomes: number;
   readonly by: readonly FieldPath[];
   /** True if the list of subscriptions failed, so those without events have no row. */
   readonly isListUnknown: boolean;
@@ -50,8 +50,8 @@ export async function checkHealth(
     });
     const known = rows.map((row) => withSilence(row, silences.get(row.key)));
     const named = namedRows(known, isBySubscription, names);
-    const untold = source.warnOfUnknown(table.untold, table.times);
-    return { after, before, untold, by, rows: named, isListUnknown: whyUnknown !== undefined };
+    const unknownOutcomes = source.warnOfUnknown(table.unknownOutcomes, table.times);
+    return { after, before, unknownOutcomes, by, rows: named, isListUnknown: whyUnknown !== undefined };
   });
 }
 

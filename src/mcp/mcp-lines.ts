@@ -43,8 +43,8 @@ export async function runLine(
   const printed = stdout.text();
   const problems = problemsIn(stderr.text());
   // Some of the ids were not found, or nobody is signed in.
-  const isTold = code === ExitCode.notFound || (argv[0] === 'status' && printed !== '');
-  if (code === ExitCode.done || isTold) return { stdout: printed, warnings: warningsOf(problems) };
+  const isAnswer = code === ExitCode.notFound || (argv[0] === 'status' && printed !== '');
+  if (code === ExitCode.done || isAnswer) return { stdout: printed, warnings: warningsOf(problems) };
   const failure = problems.find(({ level }) => level === 'error');
   throw new CommandFailure(
     failure ?? {

@@ -39,7 +39,7 @@ interface Groups {
 
 export class HealthFold implements Fold<UnnamedHealth[]> {
   readonly times = new TimeColumn();
-  untold = 0;
+  unknownOutcomes = 0;
   readonly #reader;
   readonly #groupings: readonly Groups[];
   readonly #fields: number;
@@ -79,7 +79,7 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     for (let item = 0; item < count; item++) {
       this.#reader.read(bytes, items.start(item));
       const outcome = haveFailed ?? OUTCOMES.get(this.#reader.text(this.#fields) ?? '');
-      if (outcome === undefined) this.untold++;
+      if (outcome === undefined) this.unknownOutcomes++;
       else this.#addEvent(items, item, outcome);
     }
     for (const groups of this.#groupings) if (groups.byKey.size > MOST_VALUES) throw tooMany(groups);

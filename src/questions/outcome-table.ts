@@ -25,7 +25,7 @@ interface OutcomesOfType {
 export class OutcomeTable {
   rows = 0;
   failed = 0;
-  untold = 0;
+  unknownOutcomes = 0;
   readonly times = new TimeColumn();
   failures = new Uint8Array(FIRST_ROWS);
   readonly #cursor = createCursor(READ_FIELDS.map(memberPath));
@@ -41,7 +41,7 @@ export class OutcomeTable {
       cursor.read(bytes, items.start(item));
       const hasFailed = haveFailed ?? OUTCOMES.get(cursor.text(OUTCOME) ?? '');
       if (hasFailed === undefined) {
-        this.untold++;
+        this.unknownOutcomes++;
         continue;
       }
       const start = cursor.starts[CREATED_ON] as number;

@@ -67,11 +67,11 @@ export async function gatherReport(
     const stats = statsOfTable(table, window, buckets);
     const explanation = await failures.explain(filters.zone);
     const { causes } = explanation;
-    const untold = source.warnOfUnknown(table.untold, table.times);
+    const unknownOutcomes = source.warnOfUnknown(table.unknownOutcomes, table.times);
     await names?.learn([...subscriptionsIn(causes), ...questions.failingSubscriptions()]);
     const then = baseline && (await countBaseline(source, baseline, { ...window, causes }, call.reporter));
     return {
-      explained: { ...explanation, ...window, names, name: source.name, baseline: then, untold },
+      explained: { ...explanation, ...window, names, name: source.name, baseline: then, unknownOutcomes },
       stats,
       mixedMarketplaces: source.mixedMarketplaces(),
       ...questions.found(names),

@@ -24,7 +24,7 @@ import type { Items } from '../items/items.ts';
 import { scalarsText } from '../items/json-scanner.ts';
 import type { EventGroups } from '../questions/event-groups.ts';
 import type { Health } from '../questions/health-row.ts';
-import { mixText, untoldText } from '../sources/event-source.ts';
+import { mixText, unknownOutcomesText } from '../sources/event-source.ts';
 import { inOrderOfClock } from '../stats/clock-groups.ts';
 import { groupTable } from '../stats/groups-text.ts';
 import type { Stats } from '../stats/statistics.ts';
@@ -59,10 +59,10 @@ const SCRIPT = /<script>([\s\S]*)<\/script>\n/;
 
 /** A self-contained HTML document that uses no network and runs only its own script. */
 export function reportPage(data: ReportData, facts: ReportFacts): string {
-  const { events, failed, name, untold } = data.explained;
-  const none = untold > 0 ? 'No known' : 'No';
+  const { events, failed, name, unknownOutcomes } = data.explained;
+  const none = unknownOutcomes > 0 ? 'No known' : 'No';
   const deliveries = html`${failed === 0 ? none : grouped(failed)} failed ${failed === 1 ? 'delivery' : 'deliveries'}`;
-  const own = html`${events + untold === 0 ? 'No events' : deliveries}, ${name}`;
+  const own = html`${events + unknownOutcomes === 0 ? 'No events' : deliveries}, ${name}`;
   const title = facts.title === undefined ? own : html`${facts.title}`;
   const policy = `default-src 'none'; style-src ${hashOf(/<style>([\s\S]*)<\/style>/)}; script-src ${hashOf(SCRIPT)}; img-src data:; base-uri 'none'; form-action 'none'`;
   const parts: Readonly<Record<string, string>> = {
@@ -87,7 +87,7 @@ function contents(data: ReportData, facts: ReportFacts, title: Html): Html {
   const failing = stats.types.filter((type) => type.failed);
   const byType = failing.map((type) => [type.eventType ?? UNLISTED, type] as const);
   return html`<h1>${title}</h1>
-<p class="lead">${lead(stats, explained)}${explained.untold > 0 ? html` ${untoldText(explained.untold)}.` : ''}</p>
+<p class="lead">${lead(stats, explained)}${explained.unknownOutcomes > 0 ? html` ${unknownOutcomesText(explained.unknownOutcomes)}.` : ''}</p>
 ${mixedMarketplaces ? html`<p class="muted">${mixText(mixedMarketplaces)}</p>` : ''}
 ${affectedLead(data, facts)}
 ${explained.baseline && facts.baseline ? html`<p>Compared: ${baselineText(explained.baseline, facts.baseline, isOpen(facts))}.</p>` : ''}
@@ -126,7 +126,7 @@ function factsList(
 }
 
 function lead(stats: Stats, explained: Explained): Html {
-  if (stats.total === 0) return explained.untold > 0 ? html`` : html`No events in this period.`;
+  if (stats.total === 0) return explained.unknownOutcomes > 0 ? html`` : html`No events in this period.`;
   if (!stats.failed)
     return html`No failed deliveries: ${stats.total === 1 ? 'the one event was' : `all ${grouped(stats.total)} events were`} delivered.`;
   return html`<strong>${grouped(stats.failed)} of ${grouped(stats.total)} ${stats.total === 1 ? 'event' : 'events'} failed</strong> (${percent(stats.failed / stats.total)}).`;
@@ -299,8 +299,8 @@ interface FailureColumn {
 /** Omits the status, since every row failed. The last column is the reason. */
 function columnsOf(failures: Items, nameField: FieldPath | undefined): FailureColumn[] {
   const known = tableColumns(membersOf([failures]), 'events');
-  const telling = known.filter(({ text }) => text !== 'publishStatus');
-  const columns = (telling.length > 0 ? telling : known).map((path) => ({ name: path.text, path }));
+  const informative = known.filter(({ text }) => text !== 'publishStatus');
+  const columns = (informative.length > 0 ? informative : known).map((path) => ({ name: path.text, path }));
   const isShown = columns.some(({ name }) => name === nameField?.text);
   const who = nameField && !isShown ? [{ name: FOR_HEAD.title, path: nameField }] : [];
   const at = columns.findIndex(({ name }) => name === 'subscriptionId');

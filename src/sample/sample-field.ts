@@ -229,8 +229,8 @@ export class SampleField {
       .slice(FIRST_CODE, FIRST_CODE + MOST_TRIED)
       .filter((json) => json.startsWith('"'));
     const derivations: Derivation[] = [];
-    if (this.#longRows.length > 0 || tellsByLength(texts)) derivations.push('length');
-    if (tellsOf(texts, countDerived(texts, 'domain'))) derivations.push('domain');
+    if (this.#longRows.length > 0 || lengthsFormGroups(texts)) derivations.push('length');
+    if (formsGroups(texts, countDerived(texts, 'domain'))) derivations.push('domain');
     return derivations.map((derivation) => this.#derivedField(derivation));
   }
 
@@ -282,14 +282,14 @@ function areTimes(texts: readonly string[]): boolean {
   return texts.every((json) => json.startsWith('"') && parseInstant(bareText(json)) !== undefined);
 }
 
-function tellsByLength(texts: readonly string[]): boolean {
+function lengthsFormGroups(texts: readonly string[]): boolean {
   if (texts.length < FEWEST_TEXTS_MEASURED) return false;
   const lengths = countDerived(texts, 'length');
-  return lengths >= FEWEST_DIFFERENT && tellsOf(texts, lengths);
+  return lengths >= FEWEST_DIFFERENT && formsGroups(texts, lengths);
 }
 
 /** True if the derived values form several groups but are not nearly unique. */
-function tellsOf(texts: readonly string[], derived: number): boolean {
+function formsGroups(texts: readonly string[], derived: number): boolean {
   return derived > 1 && derived <= MOST_DERIVED_SHARE * texts.length;
 }
 

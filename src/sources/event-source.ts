@@ -29,7 +29,7 @@ import { instantAt, milliseconds } from '../time/instant.ts';
 import { furtherBack, openWithProgress, showProgress } from './find-events.ts';
 import { UNDATED } from './stored-doubts.ts';
 import { storedEvents } from './stored-events.ts';
-import { keepTold } from './stored-matches.ts';
+import { keepKnownOutcomes } from './stored-matches.ts';
 
 type Bounds = Pick<Query, 'after' | 'before'>;
 
@@ -86,12 +86,12 @@ export async function withEventSource<Result>(
 ): Promise<Result> {
   const mix = new MarketplaceMix();
   const { context, reporter } = call;
-  const untold = { count: 0 };
+  const unknownOutcomes = { count: 0 };
   const warnOfUnknown: EventSource['warnOfUnknown'] = (among, times) => {
     if (times.unknown > 0)
       reporter.warning(`${eventsText(times.unknown)} counted, but in no span of time: ${UNDATED}`);
-    const count = Math.max(0, among + untold.count);
-    if (count > 0) reporter.warning(untoldText(count));
+    const count = Math.max(0, among + unknownOutcomes.count);
+    if (count > 0) reporter.warning(unknownOutcomesText(count));
     return count;
   };
   const mixedMarketplaces = () => (filters.marketplaceChoice ? undefined : mix.ids);
@@ -119,10 +119,10 @@ export async function withEventSource<Result>(
       filters,
       window: filters.after && !filters.seemsToBeginLater(now) ? window : undefined,
       read,
-      readOutcomes: (chosen, within) => readByOutcome(read, true, untold, chosen, within),
+      readOutcomes: (chosen, within) => readByOutcome(read, true, unknownOutcomes, chosen, within),
       readOutcomesAgain: isReadOnce
         ? undefined
-        : (chosen, within) => readByOutcome(readAgain, true, untold, chosen, within),
+        : (chosen, within) => readByOutcome(readAgain, true, unknownOutcomes, chosen, within),
       warnOfUnknown,
       mixedMarketplaces,
       noteMixed,
@@ -154,7 +154,7 @@ export async function withEventSource<Result>(
       window: statsWindow(resolved, serviceTime ?? context.clock.now()),
       read,
       readOutcomes: (chosen, within, direction) =>
-        readByOutcome(read, undefined, untold, chosen, within, direction),
+        readByOutcome(read, undefined, unknownOutcomes, chosen, within, direction),
       warnOfUnknown,
       mixedMarketplaces,
       noteMixed,
@@ -195,34 +195,34 @@ function sayFurtherBack(
   if (next !== undefined && !(after && before)) reporter.notice(`next: ${next}`);
 }
 
-export function untoldText(count: number): string {
+export function unknownOutcomesText(count: number): string {
   return `${eventsText(count)} skipped: publishStatus is neither SUCCESS nor FAILED`;
 }
 
 /** Uses the service's filter if items lack their status, which is optional (service description, part 2). */
 async function* readByOutcome(
   read: EventSource['read'],
-  isTold: boolean | undefined,
-  untold: { count: number },
+  hasOutcomes: boolean | undefined,
+  unknownOutcomes: { count: number },
   filters: EventFilters,
   within: Bounds | undefined,
   direction?: Direction,
 ): AsyncGenerator<PageOfOutcomes> {
   for await (const { items, total, share } of read(filters, within, direction)) {
-    if (items.count > 0) isTold ??= keepTold(items).count > 0;
-    if (isTold !== false) {
+    if (items.count > 0) hasOutcomes ??= keepKnownOutcomes(items).count > 0;
+    if (hasOutcomes !== false) {
       yield { items, haveFailed: undefined, share };
       continue;
     }
     // All events, less those that the filter finds below.
-    untold.count += total ?? items.count;
+    unknownOutcomes.count += total ?? items.count;
     if (total !== undefined) break;
   }
-  if (isTold !== false) return;
+  if (hasOutcomes !== false) return;
   const statuses = filters.statuses.length > 0 ? filters.statuses : (['FAILED', 'SUCCESS'] as const);
   for (const publishStatus of statuses)
     for await (const { items } of read(filters.withStatuses(publishStatus), within, direction)) {
-      untold.count -= items.count;
+      unknownOutcomes.count -= items.count;
       yield { items, haveFailed: publishStatus === 'FAILED' };
     }
 }

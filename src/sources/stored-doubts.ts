@@ -11,7 +11,7 @@ import { eventsText } from '../terminal/terminal-text.ts';
 import type { Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { RecordItems } from './item-text.ts';
-import { createMatcher, keepTold } from './stored-matches.ts';
+import { createMatcher, keepKnownOutcomes } from './stored-matches.ts';
 
 /** Watches events as they are read, then reports reasons to doubt the result. */
 export interface Doubter {
@@ -26,13 +26,13 @@ export const UNDATED = 'createdOn is missing or not a time';
 /** Doubts a filter by status if no event has a known outcome. */
 export function doubtOutcomes(): Doubter {
   let hasEvents = false;
-  let isAnyTold = false;
+  let hasAnyOutcome = false;
   return {
     see: (items) => {
       hasEvents ||= items.count > 0;
-      isAnyTold ||= keepTold(items).count > 0;
+      hasAnyOutcome ||= keepKnownOutcomes(items).count > 0;
     },
-    doubts: () => (hasEvents && !isAnyTold ? [OUTCOMES_UNKNOWN] : []),
+    doubts: () => (hasEvents && !hasAnyOutcome ? [OUTCOMES_UNKNOWN] : []),
   };
 }
 

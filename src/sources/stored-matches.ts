@@ -98,11 +98,11 @@ function comparedText(field: KeyField, text: string): string {
   return FILTER_KEYS[field].kind === 'guid' ? text.toLowerCase() : text;
 }
 
-const toldMatcher = createMatcher([{ publishStatus: 'FAILED' }, { publishStatus: 'SUCCESS' }], []);
+const knownOutcomeMatcher = createMatcher([{ publishStatus: 'FAILED' }, { publishStatus: 'SUCCESS' }], []);
 
 /** Keeps the items with a known outcome (service description, part 3). */
-export function keepTold<Some extends Items>(items: Some): Some {
-  return toldMatcher(items).kept;
+export function keepKnownOutcomes<Some extends Items>(items: Some): Some {
+  return knownOutcomeMatcher(items).kept;
 }
 
 /** JSON has no other escape for letters (RFC 8259, section 7). */

@@ -18,10 +18,14 @@ import { offsetText, type TimeZone } from '../time/time-zone.ts';
 import type { BucketSpan } from './buckets.ts';
 import { type Bucket, failureRate, type Stats, type Tally } from './statistics.ts';
 
-/** `name` is the service's host or the path of stored events; `untold` events are left out. */
+/** `name` is the service's host or the path of stored events; `unknownOutcomes` events are left out. */
 export async function printStats(
   stats: Stats,
-  { name, untold, ...options }: SummaryOptions & { readonly name: string; readonly untold: number },
+  {
+    name,
+    unknownOutcomes,
+    ...options
+  }: SummaryOptions & { readonly name: string; readonly unknownOutcomes: number },
   call: SummaryCall,
 ): Promise<void> {
   const { profile } = runFlags(call.flags, call.context.environment);
@@ -37,7 +41,7 @@ export async function printStats(
     table: typesTable(stats),
     facts: [countsText(stats), spanText(stats), ...conditionTexts(options.filters)],
     window: stats.window,
-    lines: (look) => statsLines(stats, look, place, untold),
+    lines: (look) => statsLines(stats, look, place, unknownOutcomes),
     next: Boolean(stats.failed) && 'says what the failed ones have in common',
   };
   await printSummary(summary, options, call);
@@ -45,10 +49,11 @@ export async function printStats(
 
 export const UNLISTED = '(not listed)';
 
-export function statsLines(stats: Stats, look: SummaryLook, place = '', untold = 0): string[] {
+export function statsLines(stats: Stats, look: SummaryLook, place = '', unknownOutcomes = 0): string[] {
   const { palette, room = Number.POSITIVE_INFINITY } = look;
   const span = spanText(stats);
-  if (stats.total === 0 && untold > 0) return [`the outcome of ${eventsText(untold)} is unknown`];
+  if (stats.total === 0 && unknownOutcomes > 0)
+    return [`the outcome of ${eventsText(unknownOutcomes)} is unknown`];
   if (stats.total === 0) return [`no ${statusWord(stats)}events ${span}${place}`];
   const silent = stats.types.filter(({ total }) => total === 0).length;
   return [

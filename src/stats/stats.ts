@@ -8,7 +8,7 @@ import {
   type EventSource,
   type PageOfOutcomes,
   type SourceOptions,
-  untoldText,
+  unknownOutcomesText,
   windowOf,
   withEventSource,
 } from '../sources/event-source.ts';
@@ -19,7 +19,7 @@ import { gatherStats, type Stats, statsOfTable } from './statistics.ts';
 export async function askStats(
   call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { buckets, ...options }: SourceOptions & { readonly buckets: Division | undefined },
-): Promise<{ readonly stats: Stats; readonly name: string; readonly untold: number }> {
+): Promise<{ readonly stats: Stats; readonly name: string; readonly unknownOutcomes: number }> {
   return await withEventSource(call, options, async (source) => {
     const { window, count, name, filters } = source;
     const counted =
@@ -28,7 +28,7 @@ export async function askStats(
         : await readStats(call, source, buckets);
     if (counted.stats.total === 0) await source.doubt();
     source.noteMixed();
-    return { stats: counted.stats, untold: counted.untold, name };
+    return { stats: counted.stats, unknownOutcomes: counted.unknownOutcomes, name };
   });
 }
 
@@ -50,10 +50,10 @@ async function countedStats(
   // Count all first, so events that arrive meanwhile do not seem left out.
   const all = status ? [] : await count(queries.map((query) => ({ ...query, after, before })));
   const stats = await gatherStats(window, types, buckets, count);
-  if (status) return { stats, untold: 0 };
-  const untold = Math.max(0, all.reduce((sum, one) => sum + one, 0) - stats.total);
-  if (untold > 0) reporter.warning(untoldText(untold));
-  return { stats, untold };
+  if (status) return { stats, unknownOutcomes: 0 };
+  const unknownOutcomes = Math.max(0, all.reduce((sum, one) => sum + one, 0) - stats.total);
+  if (unknownOutcomes > 0) reporter.warning(unknownOutcomesText(unknownOutcomes));
+  return { stats, unknownOutcomes };
 }
 
 async function readStats(
@@ -64,8 +64,8 @@ async function readStats(
   const table = new OutcomeTable();
   await foldPages(source.readOutcomes(source.filters, source.window), [table]);
   const window = windowOf(source, table.times.bounds, context.clock);
-  const untold = source.warnOfUnknown(table.untold, table.times);
-  return { stats: statsOfTable(table, window, buckets), untold };
+  const unknownOutcomes = source.warnOfUnknown(table.unknownOutcomes, table.times);
+  return { stats: statsOfTable(table, window, buckets), unknownOutcomes };
 }
 
 export interface GroupOptions extends SourceOptions {

@@ -35,12 +35,12 @@ export function startProgress(
   let state: ProgressState = {};
   const line = () => terminalSafeLine(progressText(label, state, (clock.now() - startedAt) / 1000));
   if (!redraws(environment)) {
-    let toldAt = startedAt;
+    let printedAt = startedAt;
     return {
       update: (changes) => {
         state = { ...state, ...changes };
-        if (clock.now() - toldAt < LINE_INTERVAL_MS) return;
-        toldAt = clock.now();
+        if (clock.now() - printedAt < LINE_INTERVAL_MS) return;
+        printedAt = clock.now();
         stderr.write(`${line()}\n`).catch(() => undefined);
       },
       stop: () => {},

@@ -105,7 +105,7 @@ export class RepeatedCommand {
       const left = firstFailedAt + retryForMs - clock.now();
       if (left <= 0) return this.#giveUp(name, failure);
       const wait = Math.min(pause, left);
-      this.#tellOfRetry(name, failure, wait, left);
+      this.#noteRetry(name, failure, wait, left);
       await clock.sleep(wait, signal);
     }
   }
@@ -115,7 +115,7 @@ export class RepeatedCommand {
     this.#reporter.warning(`${failure} for ${name}: given up, the watch goes on`, { kind: 'incomplete' });
   }
 
-  #tellOfRetry(name: string, failure: string, waitMs: number, leftMs: number): void {
+  #noteRetry(name: string, failure: string, waitMs: number, leftMs: number): void {
     const end = Number.isFinite(leftMs)
       ? `given up in ${secondsText(leftMs)}`
       : 'for ever, as no --retry-for is given';

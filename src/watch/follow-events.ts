@@ -183,7 +183,7 @@ export async function pollUntilEnd(
       signal.throwIfAborted();
       if (isPast) throw outcome;
     } else await polled();
-    if (isOut !== isTroubled) tellOfOutage(isOut ? outcome : undefined, intervalMs, reporter);
+    if (isOut !== isTroubled) noteOutage(isOut ? outcome : undefined, intervalMs, reporter);
     isTroubled = isOut;
     if (follower.ended) return;
     if (isLast) deadline.over.abort();
@@ -212,7 +212,7 @@ async function pollOnce(
   }
 }
 
-function tellOfOutage(outage: HooktrailError | undefined, intervalMs: number, reporter: Reporter): void {
+function noteOutage(outage: HooktrailError | undefined, intervalMs: number, reporter: Reporter): void {
   if (outage === undefined) reporter.notice('the service answers again; everything since was caught up');
   else {
     const { message, kind } = outage;

@@ -18,7 +18,7 @@ export interface Opening {
 }
 
 /** Reports the filters: a person who waits for an event has to see which ones can come. */
-export function tellWhatIsWatched(
+export function announceWatch(
   { filters, intervalMs, overlapMs, isResumed, window }: Opening,
   reporter: Pick<Reporter, 'notice'>,
 ): void {
@@ -36,7 +36,7 @@ const MOST_VALUES = 10;
  * Reports subscriptions and types without any event: a wrong one would never match. Skips those for which the
  * service does not answer. In a resumed run this is not a warning.
  */
-export async function tellOfSilentOnes(
+export async function warnOfSilentSubscriptions(
   { filters, isResumed }: Pick<Opening, 'filters' | 'isResumed'>,
   client: PageClient,
   signal: AbortSignal,

@@ -18,7 +18,7 @@ import {
   startFollowing,
 } from './follow-events.ts';
 import type { Follower, WatchedItem } from './watch-follower.ts';
-import { tellOfSilentOnes, tellWhatIsWatched } from './watch-opening.ts';
+import { announceWatch, warnOfSilentSubscriptions } from './watch-opening.ts';
 import { EVENT_WATCH, WatchStateFile, whileStateIsHeld } from './watch-state.ts';
 
 export interface WatchOptions extends FollowingOptions {
@@ -118,7 +118,7 @@ async function followUntilEnd(
   const run = { clock: context.clock, signal: deadline.signal, deadline, onRetry };
   const { client, follower, sample, isPast } = await startFollowing(service, options, state, run, reporter);
   const isResumed = state !== undefined;
-  await tellOfSilentOnes({ filters, isResumed }, client, deadline.signal, reporter);
+  await warnOfSilentSubscriptions({ filters, isResumed }, client, deadline.signal, reporter);
   const save = async () => {
     progress.trouble = undefined;
     await file?.save({ ...follower.state, kept: undefined });
@@ -135,7 +135,7 @@ async function followUntilEnd(
     start: state ? undefined : follower.state.start,
     signal: deadline.signal,
   });
-  tellWhatIsWatched({ filters, intervalMs: interval, overlapMs: overlap, isResumed, window }, reporter);
+  announceWatch({ filters, intervalMs: interval, overlapMs: overlap, isResumed, window }, reporter);
   // Sync the output first: a saved place must not skip events that are not on the disk.
   const sync = async () => {
     if (file) await context.stdout.sync?.();
@@ -152,7 +152,7 @@ async function followUntilEnd(
     const isInterrupted = context.signal.reason instanceof InterruptedError;
     await writer[progress.printed > 0 && isInterrupted ? 'end' : 'abort']?.();
     if (!deadline.over.signal.aborted && !(context.signal.reason instanceof ClosedPipeError))
-      tellHowToResume(options, follower, reporter);
+      noteHowToResume(options, follower, reporter);
     throw error;
   }
   await writer.end?.();
@@ -186,7 +186,7 @@ function timeIsOver(
   });
 }
 
-function tellHowToResume(
+function noteHowToResume(
   { filters, state, resumeWords }: WatchOptions,
   { resumeAt, before }: Pick<Follower, 'resumeAt' | 'before'>,
   reporter: Pick<Reporter, 'notice'>,

@@ -6,7 +6,7 @@ import { type Exporting, startExporting } from '../support/exporting.ts';
 import {
   describeFaults,
   expectNoHarm,
-  isTold,
+  hasOutcomes,
   KINDS,
   READ_ERRORS,
   SIGNALS,
@@ -50,7 +50,7 @@ describeFaults('a fault at any file operation', () => {
         const result = await start().finished;
         const after = await at.export('--page-size', '5', ...form);
         const lines = await at.lines().catch(String);
-        const told = codes === SIGNALS || isTold(result);
+        const told = codes === SIGNALS || hasOutcomes(result);
         return told && after.code === 0 && lines === whole ? undefined : { result, after };
       });
     },
@@ -83,7 +83,7 @@ describeFaults('a fault at any file operation', () => {
         const isTrue = result.code !== 0 || held.length === all.length;
         const after = await at.export('--page-size', '2', '--update', ...form);
         const isWhole = JSON.stringify((await at.ids()).sort()) === JSON.stringify(all);
-        const told = codes === SIGNALS || isTold(result);
+        const told = codes === SIGNALS || hasOutcomes(result);
         return told && isTrue && after.code === 0 && isWhole
           ? undefined
           : { result, held: held.length, after };
@@ -109,7 +109,7 @@ describeFaults('a fault at any file operation', () => {
     await expectNoHarm('export, verified', { ...command, operations }, READ_ERRORS, async (start) => {
       const result = await start().finished;
       const isSame = JSON.stringify(await contents()) === JSON.stringify(before);
-      return isSame && result.code !== 0 && isTold(result) ? undefined : result;
+      return isSame && result.code !== 0 && hasOutcomes(result) ? undefined : result;
     });
   });
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import {
   describeFaults,
   expectNoHarm,
-  isTold,
+  hasOutcomes,
   KINDS,
   SIGNALS,
   traceCommand,
@@ -36,7 +36,7 @@ describeFaults('a fault at any file operation', () => {
       await writeFile(file, 'old');
       const result = await start().finished;
       const now = await readFile(file, 'utf8');
-      const isSaid = codes === SIGNALS || isTold(result);
+      const isSaid = codes === SIGNALS || hasOutcomes(result);
       const isTrue = isWhole(now) || (now === 'old' && result.code !== 0);
       return isSaid && isTrue ? undefined : { result, now };
     });

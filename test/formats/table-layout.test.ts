@@ -385,7 +385,7 @@ describe('texts that have to be cut', () => {
     [['abcdefghij1', 'abcdefghij2'], 'x'.repeat(60), 'a 4'],
   ])('that tell rows apart stay different: %j', (telling, other, first) => {
     const cut = layout(
-      [{ title: 'a', isTelling: true, least: 2 }, { title: 'b' }],
+      [{ title: 'a', isDistinctive: true, least: 2 }, { title: 'b' }],
       telling.map((text) => [text, other]),
       30,
     );

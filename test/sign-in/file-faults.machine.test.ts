@@ -9,7 +9,7 @@ import {
   expectNoHarm,
   type FaultCode,
   FULL,
-  isTold,
+  hasOutcomes,
   traceCommand,
 } from '../support/machine/strace-faults.ts';
 import type { Result } from '../support/process.ts';
@@ -87,7 +87,7 @@ describeFaults('a fault at any file operation', () => {
     async (kind, codes) => {
       await sweep(`refresh, ${kind}`, ['token'], codes, 30, async (result) => {
         const after = await token();
-        const isEnded = codes === DISK_ERRORS ? isTold(result) : isInterrupted(result);
+        const isEnded = codes === DISK_ERRORS ? hasOutcomes(result) : isInterrupted(result);
         const isKept = after.code === 0 && !refreshes().includes('invalid_grant');
         return isEnded && isKept ? undefined : { result, after };
       });
@@ -99,7 +99,7 @@ describeFaults('a fault at any file operation', () => {
     async (kind, codes) => {
       const check = async (result: Result) => {
         const after = await token();
-        const isEnded = kind === 'a signal' ? isInterrupted(result) : isTold(result);
+        const isEnded = kind === 'a signal' ? isInterrupted(result) : hasOutcomes(result);
         return isEnded && after.code === 0 ? undefined : { result, after };
       };
       await sweep(`as the client, ${kind}`, ['token'], codes, 30, check, true);
@@ -116,7 +116,7 @@ describeFaults('a fault at any file operation', () => {
       const isStored = result.code === 0 && asked === 'ok' && after.stdout === result.stdout;
       const isLost = result.code === 4 && /^error: the sign-in is lost: /.test(result.stderr);
       const held = isRefused || (isStored && askedAfter === 'ok') || (isLost && after.code === 4);
-      return isTold(result) && held ? undefined : { result, after, asked, askedAfter };
+      return hasOutcomes(result) && held ? undefined : { result, after, asked, askedAfter };
     });
   });
 
@@ -132,7 +132,7 @@ describeFaults('a fault at any file operation', () => {
       );
       await sweep(`${name}, ${kind}`, args, codes, 1800, async (result) => {
         const after = await token();
-        return isTold(result) && after.code === 0 ? undefined : { result, after };
+        return hasOutcomes(result) && after.code === 0 ? undefined : { result, after };
       });
     },
   );
@@ -153,7 +153,7 @@ describeFaults('a fault at any file operation', () => {
         const isDoneAfter = (await secrets()).length === 0 && isRevoked();
         // A profile is deleted once, also where only the folder could not be synced.
         const isGone = after.code === 0 || (name !== 'logout' && after.code === 2);
-        return isTold(result) && isTrue && isDoneAfter && isGone ? undefined : { result, left, after };
+        return hasOutcomes(result) && isTrue && isDoneAfter && isGone ? undefined : { result, left, after };
       });
     },
   );

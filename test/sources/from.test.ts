@@ -111,7 +111,7 @@ describe('--from, without a sign-in', () => {
   const counted = 'warning: 2 events counted, but in no span of time: createdOn is missing or not a time\n';
   const unlisted = (type: string, next: string) =>
     `warning: '${type}' is not among the event types of standard input; ${next}\n`;
-  const untold = 'no event has the publishStatus SUCCESS or FAILED, so failures are unknown\n';
+  const unknownOutcomes = 'no event has the publishStatus SUCCESS or FAILED, so failures are unknown\n';
   const meant = unlisted('ordr.paid', 'did you mean order.paid?');
   test.each([
     ...['search --csv', 'count', 'stats', 'explain', 'health', 'report -'].map(
@@ -132,15 +132,15 @@ describe('--from, without a sign-in', () => {
       0,
       unlisted('none', '`… | hooktrail events stats --by eventType --from -` lists them'),
     ],
-    ['count --failed', 0, `warning: --from: ${untold}`],
+    ['count --failed', 0, `warning: --from: ${unknownOutcomes}`],
     ...['count', 'search', 'search --json'].map(
-      (command) => [`${command} --failed --exit-code`, 1, `error: --from: ${untold}`] as const,
+      (command) => [`${command} --failed --exit-code`, 1, `error: --from: ${unknownOutcomes}`] as const,
     ),
     ['count --exit-code', 10, ''],
   ] as const)(
     '%s says what it left out and which name nothing has: exit code %i',
     async (words, code, said) => {
-      const status = said.includes(untold) ? 'state' : 'publishStatus';
+      const status = said.includes(unknownOutcomes) ? 'state' : 'publishStatus';
       const event = (type: string, createdOn?: string) =>
         `${JSON.stringify({ eventType: `order.${type}`, subscriptionId: 's', [status]: 'SUCCESS', createdOn })}\n`;
       const stdin = [

@@ -7,7 +7,7 @@ import {
   describeFaults,
   expectNoHarm,
   FULL,
-  isTold,
+  hasOutcomes,
   SIGNALS,
   traceCommand,
 } from '../support/machine/strace-faults.ts';
@@ -66,7 +66,7 @@ async function sweep(
     const isKilled = result.code === 'SIGKILL' || Number(result.code) >= 128;
     // A signal while Node starts ends the process before the program can take it.
     const isTooEarly = isUnasked && SIGNALS.includes(String(result.code));
-    const isSaid = isKilled || isTooEarly || isTold(result);
+    const isSaid = isKilled || isTooEarly || hasOutcomes(result);
     const isHeld = isValid || isLost || isUnasked || (isKilled && isDoubted);
     return isSaid && isHeld ? undefined : { result, after, token: at.kept.token };
   });

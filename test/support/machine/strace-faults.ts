@@ -178,7 +178,7 @@ function startFaulty(
  * True for success or an ordinary error: a fault of the file system must not look like a defect of the
  * program.
  */
-export function isTold({ code, stderr }: Result): boolean {
+export function hasOutcomes({ code, stderr }: Result): boolean {
   return !/unexpected|defect/.test(stderr) && (code === 0 || /^error: .+$/m.test(stderr));
 }
 

@@ -13,7 +13,7 @@ import { available } from '../../support/machine/requirement.ts';
 import {
   describeFaults,
   expectNoHarm,
-  isTold,
+  hasOutcomes,
   KINDS,
   SIGNALS,
   startStraced,
@@ -218,7 +218,8 @@ describeFaults('a fault at any file operation of a listener that also serves a r
         const known = first.acknowledged.every((id) => timesOf(id) === 1);
         const all = again.acknowledged.length === 4 && handler.taken.size === 4 + EVENTS;
         const told =
-          isTold(first.recovered) && (codes === SIGNALS || first.result.code === 143 || isTold(first.result));
+          hasOutcomes(first.recovered) &&
+          (codes === SIGNALS || first.result.code === 143 || hasOutcomes(first.result));
         // Exit code 0 of a recovery says that the handler has all events, and that they are in the journal.
         const isTrue =
           first.recovered.code !== 0 ||
