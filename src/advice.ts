@@ -113,7 +113,6 @@ export function hooktrailOver(
   return new AdvisedCommand(own, from === '-');
 }
 
-/** Formats advice for a run with these flags. */
 export function adviceText(advice: Advice, run: RunFlags): string {
   return typeof advice === 'string' ? advice : advice.textFor(run);
 }

@@ -26,13 +26,11 @@ export interface Call<Flags = unknown> {
 /** Has every command's name and summary. Declarations are loaded when needed. */
 export interface CommandTree {
   readonly root: Command;
-  /** Loads the declaration of one command: its arguments and options. */
   readonly declare: (command: Command) => Promise<void>;
   /** Parses a line without running it, and returns commander's error. */
   readonly faultOf: (argv: readonly string[]) => Promise<ParseFault | undefined>;
 }
 
-/** Commander's error for a line, with its subject. */
 export type ParseFault = CommanderError & FaultSubject & { readonly command: Command };
 
 export interface FaultSubject {
@@ -40,7 +38,6 @@ export interface FaultSubject {
   readonly flag?: string;
   /** An option without its value. */
   readonly option?: Option;
-  /** The name of a missing argument. */
   readonly argument?: string;
 }
 
@@ -58,10 +55,8 @@ export interface CommandModule {
    * `-h` shows the command's own flags, without shared blocks.
    */
   readonly commonFlags?: string;
-  /** The explanation below the flags in `--help`. */
   readonly help?: string;
   readonly examples?: readonly Example[];
-  /** Adds arguments and options to the command. */
   declare?(command: Command): void;
   readonly run: Run<never>;
 }

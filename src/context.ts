@@ -87,7 +87,6 @@ export function emptyMemory(): RunMemory {
   return { secrets: new Map() };
 }
 
-/** Secrets that the environment may provide. */
 export const SECRET_VARIABLES = [
   'HOOKTRAIL_PASSPHRASE',
   'HOOKTRAIL_CLIENT_SECRET',
@@ -197,7 +196,6 @@ export interface Input {
    * the iteration, even during a wait, and an open pipe then no longer keeps the process alive.
    */
   lines(ending?: AbortSignal): AsyncGenerator<string>;
-  /** Reads everything until the end of the stream. */
   bytes(): Promise<Buffer>;
 }
 
@@ -242,7 +240,6 @@ export interface Browser {
   open(url: URL, command: string | undefined): Promise<void>;
 }
 
-/** The operating system's store of secrets, under one service name. */
 export interface Keychain {
   get(account: string): Promise<string | null>;
   set(account: string, secret: string): Promise<void>;

@@ -1,7 +1,6 @@
 import { constants } from 'node:os';
 import type { Advice } from './advice.ts';
 
-/** The program's exit codes, as in its command-line contract. */
 export const ExitCode = {
   done: 0,
   failed: 1,
@@ -35,7 +34,6 @@ export interface ErrorParts {
   readonly correction?: {
     readonly typed: string;
     readonly meant: string;
-    /** Words that belong after it. */
     readonly followedBy?: readonly string[];
   };
   readonly cause?: unknown;
@@ -182,7 +180,6 @@ export function lacksWebAssembly(error: unknown): boolean {
   return error instanceof Error && /\bWebAssembly\b.*\bmemory\b/is.test(error.message);
 }
 
-/** Next steps after system faults, by error code. */
 const FAULT_STEPS: Readonly<Record<string, string>> = {
   ...SHORTAGE_STEPS,
   EACCES: 'let this user write there, or name another place',

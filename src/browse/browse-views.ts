@@ -20,7 +20,6 @@ export interface Look extends Pick<TableLook, 'draw' | 'palette'> {
   readonly fields: readonly FieldPath[] | undefined;
   /** The field with the recipient's name. */
   readonly nameField: FieldPath | undefined;
-  /** Texts found in all events, to be highlighted. */
   readonly marked: readonly string[];
   readonly names?: SubscriptionLabels | undefined;
   readonly unicode: boolean;
@@ -182,7 +181,6 @@ function footerLine(browsing: Browsing, { palette }: Look, columns: number): str
   return message ? palette.caution(text) : palette.dim(text);
 }
 
-/** Returns the keys for the bottom line. */
 function keysOf({ kind, failedOnly, canGoBack }: Browsing): string {
   const back = canGoBack ? 'esc back  ' : '';
   const keys: Readonly<Record<Browsing['kind'], string>> = {
@@ -217,7 +215,6 @@ function titleLine(browsing: Browsing, look: Look): string {
   return placedTitle(parts.filter(Boolean).join(', '), browsing, look);
 }
 
-/** True if all events have been read. */
 function isWhole({ list }: Browsing): boolean {
   return list.ended && !list.problem;
 }

@@ -35,7 +35,6 @@ type Find = (filters: EventFilters) => AsyncGenerator<FoundPage>;
 const PAGE_SIZE = 200;
 const CONCURRENCY = 2;
 
-/** Options in their final form. */
 export interface BrowseOptions extends Pick<Look, 'fields' | 'help'> {
   readonly filters: EventFilters;
   readonly from: string | undefined;

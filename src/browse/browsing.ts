@@ -31,9 +31,7 @@ export interface BrowsingParts {
   readonly linesOf: (item: Items, columns: number, zone: TimeZone) => readonly string[];
   /** Names the columns left out of the list; undefined if there are none. */
   readonly leftOut: (browsing: Browsing) => string | undefined;
-  /** Resolves to a one-line outcome. */
   readonly copyId: (item: Items) => Promise<string>;
-  /** Resolves to a one-line outcome. */
   readonly copyEvent: (item: Items) => Promise<string>;
   /** Opens a report of the events that also meet these conditions. Resolves to a one-line outcome. */
   readonly report: (narrowings: readonly Narrowing[]) => Promise<string>;
@@ -139,7 +137,6 @@ export class Browsing {
     return isList && this.screen.rows >= ROWS_FOR_NOTE ? this.#parts.leftOut(this) : undefined;
   }
 
-  /** Returns the fields of the first events whose names contain the typed text. */
   get fields(): readonly string[] {
     const items = this.list.items.slice(0, SAMPLE).map((item) => item.text(0));
     const wanted = this.cover?.text.trim().toLowerCase() ?? '';
@@ -346,7 +343,6 @@ export class Browsing {
     this.#stack.push(new Rows(narrowings, this.zone, filter, parseFieldPath(field, 'g')));
   }
 
-  /** Shows only the events that also meet a condition. */
   #narrow(condition: string): void {
     const narrowing = this.#parts.narrowing(condition, this.zone);
     const rows = new Rows([...this.rows.narrowings, narrowing], this.zone, this.rows.filter);
@@ -400,7 +396,6 @@ export class Rows {
   readonly filter: string;
   readonly by: FieldPath | undefined;
   readonly items: Items[] = [];
-  /** The largest first. */
   groups: readonly EventGroup[] = [];
   selected = 0;
   top = 0;

@@ -23,7 +23,6 @@ const ENTER = '\u001b[?1049h\u001b[?25l';
 const LEAVE = '\u001b[?25h\u001b[?1049l';
 const HOME = '\u001b[H';
 const CLEAR = '\u001b[2J';
-/** Clears the rest of a line. */
 const REST_OF_LINE = '\u001b[K';
 /** Milliseconds after which an escape character is the Escape key, rather than the start of a sequence. */
 const ESCAPE_MS = 50;

@@ -85,7 +85,6 @@ function bySynonym(fault: UnknownCommand): Correction | undefined {
   return undefined;
 }
 
-/** Returns the commands that the words may mean: one of the group, or else any others. */
 function commandsCalled(typed: string, { word, group, isVerb }: UnknownCommand): readonly Command[] {
   const isCalled = (one: Command) => namesOf(one).includes(typed);
   const ofEvents = everyCommand(group).find((one) => one.parent?.name() === 'events' && isCalled(one));
@@ -106,7 +105,6 @@ function oneOfCalled(called: readonly Command[], typed: string, fault: UnknownCo
   return replacedBy(first, typed.startsWith(`${word} `) ? 2 : count, fault);
 }
 
-/** `a, b or c`. */
 function orCommands(commands: readonly Command[]): Advice {
   return commands
     .map((command) => advise`${hooktrail(wordsOf(command))}`)

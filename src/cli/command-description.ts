@@ -7,7 +7,6 @@ import { version } from '../version.ts';
 import { exitCodes } from './exit-codes.ts';
 import { exampleLine, explanationOf, factsOf, flagText, pathOf, wordsOf } from './help-text.ts';
 
-/** A command that can be run, with the notes and examples of its declaration. */
 export interface Described {
   readonly command: Command;
   readonly notes: string;

@@ -195,7 +195,6 @@ export const EXAMPLES: readonly string[] = [
   'hooktrail events search --failed --since 24h',
 ];
 
-/** Shown by `hooktrail -h`. */
 export const MOST_USED: readonly string[] = [
   'login',
   'status',

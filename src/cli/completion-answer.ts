@@ -85,7 +85,6 @@ type Expected = { readonly line: Line } & (
   | { readonly kind: ValueKind; readonly prefix: string }
 );
 
-/** Finds the candidates for the last word, which is only partly typed. */
 export async function expectedAt(program: Program, argv: readonly string[]): Promise<Expected> {
   const words = joinedAtEquals(argv);
   const line = await readLine(program, words);
@@ -153,7 +152,6 @@ function joinedAtEquals(words: readonly string[]): string[] {
 function optionsAfter({ command, options }: Line): Candidate[] {
   const helper = command.createHelp();
   helper.showGlobalOptions = true;
-  // Only the program itself has a version.
   const global = helper.visibleGlobalOptions(command).filter(({ long }) => long !== '--version');
   return [...helper.visibleOptions(command), ...global]
     .filter((option) => isRepeatable(option) || !options.has(option))
@@ -168,7 +166,6 @@ function commandsOf(command: Command): Candidate[] {
   return visible.map((child) => ({ word: child.name(), meaning: child.description() }));
 }
 
-/** Returns the groups with a command that begins with the word, or has a synonym that does. */
 function groupsWith(typed: string, root: Command): Candidate[] {
   if (typed === '') return [];
   return root.commands.flatMap((group) => {
@@ -208,13 +205,11 @@ async function valuesOf(kind: ValueKind, line: Line, context: Context): Promise<
   }
 }
 
-/** Honors `--profile` in the line. */
 async function settingsOf({ options }: Line, context: Context): Promise<RunSettings> {
   const [, profile] = [...options].find(([{ long }]) => long === '--profile') ?? [];
   return await loadRunSettings(profile === undefined ? {} : { profile }, context);
 }
 
-/** Returns the known fields, and those of the stored events in the line. */
 async function fieldsAt({ options }: Line, context: Context): Promise<readonly string[]> {
   const [, place] = [...options].find(([{ long }]) => long === '--from') ?? [];
   if (place === undefined) return KNOWN_FIELDS;

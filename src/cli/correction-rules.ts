@@ -29,7 +29,6 @@ export function helpOf(command: Command): AdvisedCommand {
   return hooktrail(`${wordsOf(command)} --help`.trimStart());
 }
 
-/** Returns the options of a command, including global ones. */
 export function optionsOf(command: Command): readonly Option[] {
   let root = command;
   while (root.parent) root = root.parent;
@@ -45,7 +44,6 @@ export function takesCommand({ registeredArguments }: Command): boolean {
   return registeredArguments.some((argument) => argument.variadic && argument.name() === 'command');
 }
 
-/** Describes a command's operands. */
 export function takenText(command: Command): string {
   if (takesCommand(command)) return 'a command after --';
   const last = command.registeredArguments.at(-1);

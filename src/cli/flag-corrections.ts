@@ -225,7 +225,6 @@ function moved(
   return { ...(meant ? { problem } : { misplaced: name }), words: corrected };
 }
 
-/** Returns the intended words for an unknown flag: a flag, or another command. */
 function wordsMeant({ name, value, command }: UnknownFlag): readonly string[] | undefined {
   const meanings = meaningsOf(name, value);
   const near = meanings.length === 0 ? nearFlag(name, command) : undefined;

@@ -108,12 +108,10 @@ export function shortHelp(command: TreeCommand, width: number): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Returns the command as typed: `hooktrail events search`. */
 export function pathOf(command: Command): string {
   return `hooktrail ${wordsOf(command)}`.trimEnd();
 }
 
-/** Like `pathOf`, without the program's name. */
 export function wordsOf(command: Command): string {
   const words: string[] = [];
   for (let at = command; at.parent; at = at.parent) words.unshift(at.name());
@@ -166,12 +164,10 @@ export function explanationOf({ module }: TreeCommand): { notes: string; example
   return { notes: help.trim(), examples };
 }
 
-/** Prefixes an example with its shell's prompt. */
 export function withPrompt(example: Example): string {
   return typeof example === 'string' ? `$ ${example}` : `PS> ${example.powershell}`;
 }
 
-/** Joins the lines of an example. */
 export function exampleLine(example: Example): string {
   return (typeof example === 'string' ? example : example.powershell).replaceAll(/ \\\n\s*/g, ' ');
 }

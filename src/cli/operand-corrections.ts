@@ -55,7 +55,6 @@ export const OPERAND_RULES: readonly Rule<ExcessWord>[] = [
   },
 ];
 
-/** True if a word is a path to a program. */
 function isPlaceOfProgram(word: string): boolean {
   return /^(\.{0,2}|~)\//.test(word);
 }

@@ -37,7 +37,6 @@ export function helpWidth({ stdout, stderr }: Pick<Context, 'stdout' | 'stderr'>
   return Math.min([stdout, stderr].find(({ isTerminal }) => isTerminal)?.columns ?? 80, WIDEST_HELP_COLUMNS);
 }
 
-/** Prints a text, through the pager if it does not fit the screen. */
 export async function printHelp(text: string, argv: readonly string[], context: Context): Promise<void> {
   if (argv.includes('--no-pager')) return await context.stdout.write(text);
   await withPager(context, ({ stdout }) => stdout.write(text));

@@ -37,7 +37,6 @@ const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
   help: 'man, docs',
 };
 
-/** Words for a command that also imply a flag. */
 export const FLAGS_OF_WORDS: Readonly<Record<string, string>> = {
   failures: '--failed',
   failed: '--failed',
@@ -113,7 +112,6 @@ export const SECRET_FLAGS: readonly (readonly [typed: string, next: Advice])[] =
   ],
 ];
 
-/** Returns a command's name and its synonyms. */
 export function namesOf(command: Command): string[] {
   return [command.name(), ...(COMMAND_SYNONYMS[wordsOf(command)]?.split(', ') ?? [])];
 }

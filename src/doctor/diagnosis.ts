@@ -79,7 +79,6 @@ export interface Finding {
   /** `doubtful`: works or is not needed, but may cause trouble. */
   readonly state: 'ok' | 'doubtful' | 'broken';
   readonly message: string;
-  /** How to fix it. */
   readonly next?: Advice | undefined;
 }
 
@@ -219,10 +218,6 @@ const LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, bytes: 1024 * 1024 
 const SMALL_SKEW_MS = 5_000;
 const LARGE_SKEW_MS = 300_000;
 
-/**
- * Checks that send requests to the identity provider and the event service, including with the stored
- * sign-in.
- */
 async function networkFindings(call: Call, settings: Settings): Promise<Finding[]> {
   const { context } = call;
   const { authUrl, baseUrl, clientId } = settings;

@@ -273,7 +273,6 @@ export async function checkWritable(file: string, { platform }: Pick<Machine, 'p
   await files.rm(temporary, { force: true });
 }
 
-/** Creates an empty folder that nobody else can read. */
 export async function temporaryFolder(prefix: string): Promise<{ path: string; remove(): Promise<void> }> {
   const folder = await files.mkdtemp(path.join(tmpdir(), prefix));
   return { path: folder, remove: () => files.rm(folder, { recursive: true, force: true }) };

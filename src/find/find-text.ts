@@ -45,7 +45,6 @@ export interface FindReport {
   readonly found: readonly EventWithText[];
   /** Events with the text, including those beyond the limit. */
   readonly matches: number;
-  /** Number of events read. */
   readonly events: number;
   /** Profiles searched; empty for stored events. */
   readonly profiles: readonly string[];

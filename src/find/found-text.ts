@@ -18,7 +18,6 @@ import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { EventWithText, FindReport } from './find-text.ts';
 
-/** Prints the events found, each with the matching field. */
 export async function printFoundTexts(
   report: FindReport,
   options: SummaryOptions,
@@ -94,7 +93,6 @@ function foundTable({ found, profiles }: FindReport, zone: TimeZone): Table {
   };
 }
 
-/** Summarizes the result: matches, events, profiles and time. */
 function saidOf(report: FindReport, options: SummaryOptions): string {
   const { text, found, matches, events, profiles, window } = report;
   const have = matches === 1 || events === 1 ? 'has' : 'have';

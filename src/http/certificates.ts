@@ -71,7 +71,6 @@ export async function trustFailure(
   return failure(`is not trusted: its authority is ${authority(certificate)}`, next, 'untrusted');
 }
 
-/** Returns the issuer at the end of the chain that the server sent. */
 function authority(certificate: DetailedPeerCertificate): string {
   let last = certificate;
   while (last.issuerCertificate && last.issuerCertificate !== last) last = last.issuerCertificate;

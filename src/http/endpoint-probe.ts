@@ -28,7 +28,6 @@ export interface EndpointProbe {
 export interface TlsProbe {
   readonly validFrom: string;
   readonly validTo: string;
-  /** True if the certificate is for the host. */
   readonly host: boolean;
   readonly names: readonly string[];
   readonly issuer: string;

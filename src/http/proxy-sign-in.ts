@@ -52,10 +52,6 @@ export function proxySignInRefusal(
   );
 }
 
-/**
- * Returns the distinct schemes of a list of challenges. A comma also separates the parameters of one
- * challenge.
- */
 function schemesOf(challenges: string): readonly string[] {
   const parts = challenges.replace(/"[^"]*"/g, '""').split(',');
   return [...new Set(parts.flatMap((part) => /^\s*([a-z][\w-]*)(?!\s*=)(?=\s|$)/i.exec(part)?.[1] ?? []))];

@@ -25,7 +25,6 @@ function isSecretHeader(name: string): boolean {
   return SECRET_HEADERS.has(name.toLowerCase()) || SECRET_HEADER.test(name);
 }
 
-/** Returns the secrets in the headers of a request or an answer. */
 export function secretsInHeaders(headers: Headers): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     if (!isSecretHeader(name) || value === undefined) return [];
@@ -130,7 +129,6 @@ function decode(source: string): { readonly decoded: string; readonly offsets: r
   return { decoded: parts.join(''), offsets };
 }
 
-/** Returns the UTF-8 of an escaped character. */
 function decodedText([, percent, unicode, json, decimal, hex, name]: readonly (
   | string
   | undefined

@@ -185,7 +185,6 @@ const MAX_OBJECT_BYTES = 32_768;
 /** Lines of an error's body shown to a person: services describe a fault in a few. */
 const MOST_LINES = 30;
 
-/** Describes the body of an error for a person and for a program, whatever the status. */
 export function describeError(response: HttpResponse): Pick<ErrorParts, 'details' | 'errorObject'> {
   const details = describeBody(response);
   if (response.body.length > MAX_OBJECT_BYTES) return { details };

@@ -100,7 +100,6 @@ export class TransportError extends Error {
   /** True if trying again may help. */
   readonly passing: boolean;
   readonly next: string | undefined;
-  /** True if the peer was reached: its answer is at fault, or this machine. */
   readonly isReached: boolean;
   /** The user's next step if a change in the setup of this machine or of the peer fixes the failure. */
   readonly setupStep: string | undefined;
@@ -146,7 +145,6 @@ export function connectFailure(error: unknown, url: URL, isProxy = false): Trans
   );
 }
 
-/** Returns the error for an answer that is not HTTP/1.1, or a parser that cannot start on this machine. */
 function parserFailure(
   error: unknown,
   url: URL,

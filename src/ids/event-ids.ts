@@ -63,7 +63,6 @@ export function noIds(): UsageError {
 
 /** Headings of id columns in tables of events, and of statistics by a field. */
 const TABLE_HEADING = /(?<!\S)(?:eventid|example)(?!\S)/i;
-/** Lines of an array between its values. */
 const BRACKETS = /^[\s[\],]*$/;
 
 /** A list of ids, whose first lines show its form. */
@@ -110,7 +109,6 @@ class IdInput {
     return index < 0 ? this.#idsOfLines() : this.#idsOfTable(index);
   }
 
-  /** Yields all lines, including the head, with their numbers. */
   async *#numbered(isHeader?: (line: string) => boolean): AsyncGenerator<readonly [string, number]> {
     let number = 0;
     for (const line of this.#head) yield [line, ++number];
@@ -168,7 +166,6 @@ class IdInput {
         .slice(0, 1);
   }
 
-  /** Reads one id per line. */
   async *#idsOfLines(): AsyncGenerator<string> {
     for await (const [line, number] of this.#numbered()) if (line.trim() !== '') yield idOfLine(line, number);
   }

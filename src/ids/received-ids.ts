@@ -175,7 +175,6 @@ async function readJson(ids: IdCounter, pieces: AsyncIterable<Buffer>): Promise<
   }
 }
 
-/** Returns the paths with GUIDs in JSON values, and their numbers. */
 function pathsWithGuids(values: readonly unknown[]): ColumnFacts[] {
   const texts = new Map<string, string[]>();
   for (const value of values)

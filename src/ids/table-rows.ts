@@ -12,7 +12,6 @@ export interface TableForm {
   readonly separator: number;
   /** True if quoted cells may hold separators and line feeds. */
   readonly hasQuotes: boolean;
-  /** True if the first row has the names of the columns. */
   readonly hasHeader: boolean;
   readonly columns: readonly ColumnFacts[];
 }
@@ -97,7 +96,6 @@ export class TableColumnReader {
   readonly #cells: number;
   readonly #use: UseCell;
   readonly #hasQuotes: boolean;
-  /** The incomplete row. */
   #rest: Buffer[] = [];
   /** A byte that the row needs to end, so that a long cell is not rescanned for each piece. */
   #awaited = NEWLINE;
@@ -113,7 +111,6 @@ export class TableColumnReader {
     this.#use = use;
   }
 
-  /** Uses the cells of all complete rows. */
   add(piece: Buffer): void {
     this.#rest.push(piece);
     if (!piece.includes(this.#awaited)) return;

@@ -33,7 +33,6 @@ export class LockedError extends ServiceError {
  * token or writing the locked file.
  */
 export interface HeldLock {
-  /** This process, as recorded in the lock. */
   readonly holder: Holder;
   /**
    * Returns the condition of another holder, as seen from here. An invisible one that was replaced for its
@@ -176,7 +175,6 @@ interface LockPlace {
 
 type Taken = Claim & { readonly replaced: Holder | undefined };
 
-/** Waits until the lock is free or its holder is gone, and claims it. */
 async function waitAndClaim<T>(
   { folder, isShared, remake }: LockPlace,
   self: Holder,
@@ -329,7 +327,6 @@ async function ownFolder(name: string, user: Machine): Promise<string> {
   });
 }
 
-/** Turns a system error into an error of the lock. Returns any other error unchanged. */
 function explained(error: unknown, folder: string): unknown {
   const isFault = error instanceof Error && 'syscall' in error;
   return isFault ? unusable(folder, error as NodeJS.ErrnoException) : error;

@@ -29,14 +29,12 @@ export const answerShape = {
 
 /** A list, of which an answer holds as many elements as fit. */
 export interface List {
-  /** The name of its member in the answer. */
   readonly name: string;
   readonly elements: readonly unknown[];
   /** Number of all elements, if known. */
   readonly total: number | null;
   /** Number of elements too large for any answer. */
   readonly unfit: number;
-  /** True if there are more elements than these. */
   readonly isPart: boolean;
   /** Returns the cursor after this many elements; undefined if there is none. */
   readonly cursorAfter: (count: number) => string | undefined;
@@ -99,7 +97,6 @@ function fits(result: CallToolResult): boolean {
   return Buffer.byteLength(JSON.stringify(result)) <= MOST_BYTES;
 }
 
-/** Formats an error as its kind, its message, and the next step. */
 export function errorAnswer(error: unknown): CallToolResult {
   const { kind, message, details, status, retryable, next } = problemOf(error);
   const shown = (text: string) => {

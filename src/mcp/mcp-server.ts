@@ -104,7 +104,6 @@ class LineTransport implements Transport {
       this.#forget(message.params?.['requestId'] as RequestId);
   }
 
-  /** Resolves when every received request is answered. */
   async answered(): Promise<void> {
     if (this.#unanswered.size === 0) return;
     await new Promise<void>((resolve) => {

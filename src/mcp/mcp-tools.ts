@@ -92,7 +92,6 @@ interface LineInput {
 }
 /** Runs a command line: its words, the tool's arguments as flags, its operands and its standard input. */
 type RunWords = (words: string, flags: Arguments, given?: LineInput) => Promise<CommandResult>;
-/** Returns the flags and the input with a call's ids. */
 type ReceivedIds = (args: Arguments) => { readonly flags: Arguments; readonly input: string };
 
 interface Tool {
@@ -390,7 +389,6 @@ interface Page {
   readonly cursor?: unknown;
 }
 
-/** Returns a command's lines as items, starting at the cursor. */
 function linesAnswer(
   { stdout, warnings }: CommandResult,
   { limit, cursor }: Page,

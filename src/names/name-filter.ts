@@ -31,7 +31,6 @@ export function nameFilter(nameField: FieldPath, words: readonly string[]): Keep
     if (names.size < MOST_NAMES) names.add(name);
     return matchers.some((matches) => matches(name));
   };
-  /** True if the current event has one of the names or ids. */
   const holds = () => {
     let isNamed = false;
     reader.each(0, (bytes, start, end) => {

@@ -12,7 +12,6 @@ export interface Who {
   readonly subscriptionId: string | undefined;
 }
 
-/** Returns a function that reads the recipient of the item at an offset. */
 export function createWhoReader(nameField: FieldPath | undefined): (bytes: Buffer, at: number) => Who {
   const reader = new FieldReader([memberPath('subscriptionId'), ...(nameField ? [nameField] : [])], UTC);
   return (bytes, at) => {
@@ -23,7 +22,6 @@ export function createWhoReader(nameField: FieldPath | undefined): (bytes: Buffe
   };
 }
 
-/** Returns the non-empty values of a field. */
 function textsOf(reader: FieldReader, field: number): string[] {
   const found: string[] = [];
   reader.each(field, (bytes, start, end) => {

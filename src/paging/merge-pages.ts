@@ -96,7 +96,6 @@ const UNTIMED = 'some events have no creation time: the events of several filter
 const UNORDERED =
   'the service does not return events in order of time: the events of several filters are not in order either';
 
-/** `order`: of two consecutive events of one search. */
 function doubtOfOrder(order: number | undefined): string | undefined {
   if (order === undefined) return UNTIMED;
   return order < 0 ? UNORDERED : undefined;

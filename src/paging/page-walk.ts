@@ -34,7 +34,6 @@ export function passOn(reading: Reading, page: Page): ReadPage {
   return { items, total: reading.counts.latest };
 }
 
-/** The result of reading some pages at known offsets. */
 type Stretch =
   | { readonly kind: 'ended'; readonly end: WalkEnd }
   /**

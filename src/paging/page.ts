@@ -42,7 +42,6 @@ export class IdentifiedItems extends Items {
     return new IdentifiedItems(super.pick(indexes), keys, this.byEventId, this.hasDoubtful) as this;
   }
 
-  /** Returns the items whose keys are not in the set. */
   without(known: ReadonlySet<number>): this {
     const kept: number[] = [];
     for (let index = 0; index < this.count; index++)
@@ -75,7 +74,6 @@ export interface PageAnswer {
   readonly serviceTime: number | undefined;
 }
 
-/** Requests one collection. */
 export type FetchPage = (url: URL, signal?: AbortSignal) => Promise<PageAnswer>;
 
 export interface PageClient {
@@ -83,7 +81,6 @@ export interface PageClient {
   readonly fetchPage: FetchPage;
 }
 
-/** Describes the error for an answer without a collection. */
 interface AskedCollection extends ErrorSteps {
   /** A sentence, such as `the search failed`. */
   readonly failure: string;
@@ -140,7 +137,6 @@ export function askPage(
   return fetchPage(searchUrl(baseUrl, query, range), signal);
 }
 
-/** Returns the collection in a body, or the syntax error. */
 function pageOrFault(body: Buffer): Page | JsonSyntaxError {
   try {
     return readPage(body);
@@ -197,13 +193,11 @@ export function totalOf(page: Page): number | undefined {
 
 export interface FoundPage {
   readonly items: Items;
-  /** Number of all matching events, if the service gives it. */
   readonly total: number | undefined;
   /** For stored events: the part read so far, from 0 to 1, if known. */
   readonly share?: number | undefined;
 }
 
-/** A page of one search, whose items have keys. */
 export interface ReadPage extends FoundPage {
   readonly items: IdentifiedItems;
 }
@@ -282,7 +276,6 @@ function readEach(scanner: JsonScanner, start: number, read: (at: number) => num
   }
 }
 
-/** Scans an array for the offsets and keys of its items. */
 function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItems; end: number } {
   const spans: number[] = [];
   const keys: number[] = [];
@@ -306,7 +299,6 @@ function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItem
 }
 
 interface Identified extends Pick<RecordOffsets, 'isDoubtful'> {
-  /** The offset after the item. */
   readonly end: number;
   readonly key: number;
   readonly isOfId: boolean;

@@ -3,7 +3,6 @@ import type { IdentifiedItems } from './page.ts';
 /** Records the items that a read has passed on, up to its limit and, after `dropRepeated`, each once. */
 export class ReadLedger {
   readonly limit: number;
-  /** Items passed on so far. */
   passedOn = 0;
   /** Keys of the items passed on, 8 bytes each. */
   readonly #keys: Float64Array[] = [];

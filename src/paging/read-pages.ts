@@ -10,7 +10,6 @@ export interface ReadOptions {
   readonly query: Query;
   /** Items per request, 1 to 500. The same on every page, or offsets would not line up. */
   readonly pageSize: number;
-  /** Stop after this many items. */
   readonly limit?: number | undefined;
   /** Number of concurrent requests. Called before each one, since a busy service lowers the number. */
   readonly concurrency: () => number;
@@ -49,11 +48,9 @@ export async function* readPages(client: PageClient, options: ReadOptions): Asyn
 
 interface OpenWindow extends PageWalk {
   readonly page: Page;
-  /** The address of the first page. */
   readonly at: URL;
   /** True if the service sends its time with its answers. */
   readonly hasTime: boolean;
-  /** The search for later pages. */
   readonly held: Query;
   /** True if the first page has events created after the pin: later offsets are too high by their number. */
   readonly isShifted: boolean;

@@ -6,7 +6,6 @@ import type { StoredEvent } from './store/event-item.ts';
 import type { EventStore } from './store/event-store.ts';
 import type { SubscriptionStore } from './store/subscription-store.ts';
 
-/** Options for delivering events that are added while the sandbox runs. */
 export interface DeliveryOptions {
   readonly url: string;
   /** Sent as the `Api-Token` header (service description, part 5). */

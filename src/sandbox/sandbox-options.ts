@@ -3,14 +3,12 @@ import type { JWK } from 'oidc-provider';
 import type { DeliveryOptions } from './deliveries.ts';
 import type { ShapeName } from './shapes/service-shape.ts';
 
-/** Every option has a default. */
 export interface SandboxOptions
   extends Optional<Behaviour>,
     Optional<Pick<SandboxSettings, 'clientId' | 'clientSecret' | 'vendor' | 'redirectUri'>> {
   readonly port?: number | undefined;
   /** The form of items, errors and deliveries; `published` by default. */
   readonly shape?: ShapeName | undefined;
-  /** Number of events in the seeded history. */
   readonly events?: number | undefined;
   readonly seed?: number | undefined;
   /**
@@ -43,7 +41,6 @@ type Intercept = (request: IncomingMessage, response: ServerResponse) => boolean
 /** The published reference names the first in the answer to a renewal, and the second everywhere else. */
 export type RenewHeader = 'Api-Key' | 'Api-Token';
 
-/** Options that can be changed while the sandbox runs. */
 export interface Behaviour {
   /** Milliseconds added to each answer of the event service. */
   latencyMs: number;
@@ -60,7 +57,6 @@ export interface Behaviour {
   autoApprove: boolean;
 }
 
-/** The settings that a client needs to use the sandbox. */
 export interface SandboxSettings {
   readonly authUrl: string;
   readonly baseUrl: string;

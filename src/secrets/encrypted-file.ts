@@ -56,7 +56,6 @@ export interface FileKey {
   readonly key: Buffer;
 }
 
-/** Sealed with a typed passphrase, or with a random key from `keygen`. */
 export type SealKind = keyof typeof MAGIC;
 
 const GENERATED = /^htk1-[A-Za-z0-9_-]{43}$/;
@@ -268,7 +267,6 @@ export function openCopies<Content extends Dated>(file: string, context: Place) 
      * failure if no copy could be read and opened.
      */
     read: (open: OpenSealed<Content>) => readLatest([file, rescued], open),
-    /** Returns the raw copies, without unreadable ones. */
     async readSealed(): Promise<Buffer[]> {
       const reading = [file, rescued].map((place) => readSecretFile(place).catch(() => undefined));
       return (await Promise.all(reading)).filter((sealed) => sealed !== undefined);
@@ -278,7 +276,6 @@ export function openCopies<Content extends Dated>(file: string, context: Place) 
       // A leftover copy is harmless: it is older than the file just written.
       await deleteSecretFile(rescued).catch(() => undefined);
     },
-    /** Deletes both copies. */
     async remove(): Promise<void> {
       await deleteSecretFile(file);
       await deleteSecretFile(rescued);

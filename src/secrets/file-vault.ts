@@ -32,7 +32,6 @@ type FileVaultContext = Pick<
 export function openFileVault(binding: Binding, context: FileVaultContext): Vault {
   const bound = bindingText(binding);
   const copies = openSecretCopies(binding, 'vault', context);
-  /** Kept so that the key is derived once per run. */
   let sealKey: FileKey | undefined;
   let lastWritten = 0;
   /** True if a file sealed the other way counts as empty. */
@@ -48,7 +47,6 @@ export function openFileVault(binding: Binding, context: FileVaultContext): Vaul
     const content: StoredSecrets = { ...secrets, written: lastWritten };
     return encryptFile(await keyToSeal(), JSON.stringify(content), bound);
   };
-  /** Returns undefined if the given secret does not open the file. */
   const decrypted = async (given: string, file: Buffer) => {
     const key = await fileKey(given, file, sealKey);
     const text = decryptFile(key, file, bound);
@@ -88,9 +86,7 @@ export function openFileVault(binding: Binding, context: FileVaultContext): Vaul
   };
 }
 
-/** A sealed file to open. */
 interface Opening {
-  /** The copy to open. */
   readonly place: string;
   readonly profile: string;
   /** The file that the copy may stand in for. */
@@ -237,7 +233,6 @@ async function requirePerson(context: FileVaultContext): Promise<void> {
   });
 }
 
-/** Asks a person for a new passphrase, twice; if a key is offered, an empty answer makes one. */
 async function chooseSeal(context: FileVaultContext, offersKey: boolean): Promise<string> {
   const { promptSecret } = await import('../terminal/prompt.ts');
   await requirePerson(context);

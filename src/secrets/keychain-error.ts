@@ -1,7 +1,6 @@
 import { advise, hooktrail } from '../advice.ts';
 import { UsageError } from '../errors.ts';
 
-/** The reason why the OS keychain is unusable. */
 export type KeychainCondition = keyof typeof TEXTS;
 
 /** The message and the next step depend on the condition. */

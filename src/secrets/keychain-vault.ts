@@ -134,7 +134,6 @@ function itemText({ key, secrets }: Item): string {
   return JSON.stringify({ ...secrets, key: key.toString('base64url') });
 }
 
-/** Returns undefined if the text is not an item. */
 function itemOf(text: string): Item | undefined {
   try {
     const { key, ...secrets } = JSON.parse(text);

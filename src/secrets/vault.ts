@@ -117,7 +117,6 @@ export interface StoredSecrets extends Secrets {
   readonly written: number;
 }
 
-/** Parses the content of a secrets file; undefined if invalid. */
 export function parseSecrets(text: string): StoredSecrets | undefined {
   let value: Partial<StoredSecrets> | null;
   try {

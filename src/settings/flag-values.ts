@@ -78,7 +78,6 @@ export function fileName(flag: string): (text: string) => string {
   };
 }
 
-/** Returns a parser for a share from 0 to 1. */
 export function share(flag: string): FlagParser<number> {
   return takes({ type: 'number', minimum: 0, maximum: 1 }, (text) => {
     const value = Number(text);

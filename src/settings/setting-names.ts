@@ -87,7 +87,6 @@ export function withoutQuotes(text: string): string {
  * port.
  */
 export interface RedirectUri {
-  /** The text as given, which is sent. */
   readonly text: string;
   readonly url: URL;
 }

@@ -23,7 +23,6 @@ type Place = Pick<Context, 'environment' | 'machine'>;
 /** Settings with flags only in the commands that sign in. */
 const OF_SIGN_IN: ReadonlySet<SettingName> = new Set(['authUrl', 'clientId']);
 
-/** Flags of settings, by their names in commander. */
 export type SettingFlags = { readonly [Name in SettingName]?: string } & { readonly profile?: string };
 
 export interface GivenSetting {
@@ -79,7 +78,6 @@ export class RunSettings {
     return text === 'all' ? [] : text?.split(',');
   }
 
-  /** The columns of tables, as typed. */
   get fields(): GivenSetting | undefined {
     return this.#typed('fields');
   }

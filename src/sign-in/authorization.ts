@@ -3,7 +3,6 @@ import { type RedirectUri, urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
-/** A redirect must match these to be an answer to our request. */
 export interface ExpectedRedirect {
   /** 256 random bits, repeated in the redirect (RFC 6749 section 10.12). */
   readonly state: string;

@@ -92,7 +92,6 @@ export async function givenProof(
   return { method, key: await importClientKey(text, id), audience };
 }
 
-/** Returns how the client of a stored sign-in authenticates. */
 export function storedMethod(stored: Secrets | undefined, environment: Environment): ProofMethod {
   if (stored?.client === 'none') return 'none';
   return givenMethod(environment) ?? stored?.client ?? 'secret';

@@ -76,7 +76,6 @@ function keyOfJwk(jwk: Jwk): KeyObject {
   }
 }
 
-/** True if a JWK's public part verifies signatures by its private part. */
 function isOwnPair(key: KeyObject, { kty, crv, x, y, n, e }: Jwk): boolean {
   const text = Buffer.from('any text');
   try {

@@ -28,7 +28,6 @@ export async function requiredPushEndpoint(provider: Provider): Promise<string |
   return (await findEndpoint(provider, 'pushed_authorization_request_endpoint')) ?? 'none';
 }
 
-/** True if the provider promises to name itself in each redirect (RFC 9207 section 3). */
 export async function promisesIssuer(provider: Provider): Promise<boolean> {
   return await isPromised(provider, 'authorization_response_iss_parameter_supported');
 }

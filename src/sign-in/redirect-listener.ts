@@ -52,7 +52,6 @@ const PATIENCE_MS = 10_000;
 /** Milliseconds that a browser may take to fetch the page. */
 const FAREWELL_MS = 2_000;
 
-/** A request that was not accepted as the redirect. */
 export interface RefusedRequest {
   /** For people: `a GET of 127.0.0.1:8976/callback with the error access_denied`. */
   readonly came: string;
@@ -177,7 +176,6 @@ interface Refusal {
   readonly reason: string;
 }
 
-/** Returns the reason why a request cannot be the redirect, if there is one. */
 function objectionTo(
   { method, url = '', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
   { pathname, hostname, port, host }: URL,

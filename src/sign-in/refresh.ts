@@ -146,12 +146,10 @@ function spendableToken({ refreshToken }: Secrets): string {
   });
 }
 
-/** A failed attempt to spend a refresh token. */
 interface FailedSpend {
   readonly error: unknown;
   readonly stored: Secrets;
   readonly refreshToken: string;
-  /** True if the answer to the previous attempt was lost. */
   readonly isAnswerLost: boolean;
   readonly isLast: boolean;
 }

@@ -15,7 +15,6 @@ export interface NotedRefusal {
   readonly of: 'sign-in' | 'client';
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** The provider's own words. */
   readonly details: readonly string[];
 }
 

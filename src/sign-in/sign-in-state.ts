@@ -17,7 +17,6 @@ export interface SignInState {
   readonly signedIn: boolean;
   /** The signed-in user, if the access token has a name. */
   readonly subject: string | null;
-  /** The source of the token; null if there is none. */
   readonly source: 'environment' | 'stored' | null;
   readonly authUrl: string | null;
   readonly baseUrl: string | null;
@@ -30,7 +29,6 @@ export interface SignInState {
   readonly renewable: boolean;
   /** How the client authenticates; null if nothing is stored. */
   readonly clientAuthentication: ProofMethod | null;
-  /** The grant that renews the access token; null if none does. */
   readonly grant: 'refresh_token' | 'client_credentials' | null;
   /** ISO 8601, UTC: when the identity provider refused to renew this sign-in. */
   readonly refusedAt: string | null;

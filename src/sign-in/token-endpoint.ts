@@ -19,7 +19,6 @@ import type { AuthorizationRequest } from './authorization.ts';
 import { type ClientProof, libraryProof, refusedStep } from './client-authentication.ts';
 import { CHECK_ADDRESS, type ProviderAdvice, type Refusal, refusalOf, STORED } from './provider-failure.ts';
 
-/** The identity provider as seen by one client. */
 export interface Provider {
   readonly settings: Settings<'authUrl' | 'clientId'>;
   readonly transport: Transport;

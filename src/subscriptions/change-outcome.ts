@@ -40,7 +40,6 @@ export async function requireWritten(
   throw await refusalOf(answer, failure, change, service);
 }
 
-/** Returns the error for a refused change: the service's own, unless somebody else was first. */
 async function refusalOf(
   answer: HttpResponse,
   failure: HooktrailError,

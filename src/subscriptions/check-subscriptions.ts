@@ -150,7 +150,6 @@ async function check(
   return { ...probe, subscriptionId, callbackUrl, shown, verdict: verdictOf(probe) };
 }
 
-/** Programs get the whole address, as in the JSON of the other commands for subscriptions. */
 function jsonOf({ subscriptionId, callbackUrl, dns, tls, http, verdict, problem }: Checked): object {
   return { subscriptionId, address: callbackUrl, dns, tls, http, verdict, problem };
 }

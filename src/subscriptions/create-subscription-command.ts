@@ -55,7 +55,6 @@ export async function run(call: Call<Flags>): Promise<void> {
   await createSubscription(content, { ...call, flags: others });
 }
 
-/** Returns a list such as `--url, --type and --marketplace`. */
 function missingFlags({ url, type, marketplace }: Flags): string {
   const missing = Object.entries({ '--url': url, '--type': type, '--marketplace': marketplace })
     .filter(([, value]) => value === undefined)

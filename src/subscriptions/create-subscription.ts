@@ -20,7 +20,6 @@ import { IS_ENABLED, idIn, SubscriptionText } from './subscription-text.ts';
 
 export interface NewSubscription {
   readonly url: string;
-  /** Types or patterns, as typed. */
   readonly types: readonly string[];
   readonly marketplaces: readonly string[];
 }

@@ -15,7 +15,6 @@ import { IS_ENABLED, type SubscriptionText } from './subscription-text.ts';
 /** Days of events searched for subscriptions that the service does not list. */
 export const LOOK_BACK_DAYS = 30;
 
-/** A subscription with events that the service does not list. */
 export interface InactiveSubscription {
   readonly id: string;
   readonly state: 'on' | 'off' | 'gone' | 'unknown';

@@ -103,7 +103,6 @@ const ARRAY_OPEN = 0x5b;
 const ARRAY_CLOSE = 0x5d;
 const COMMA = 0x2c;
 
-/** Returns the members of the object at an offset of valid JSON. */
 function membersIn(bytes: Buffer, start: number): Map<string, Span> {
   const scanner = new JsonScanner(bytes);
   const members = new Map<string, Span>();

@@ -13,10 +13,8 @@ import { findInactive, type InactiveSubscription, LOOK_BACK_DAYS } from './inact
 import { readSubscription } from './read-subscription.ts';
 import { IS_ENABLED, STATE, SubscriptionText } from './subscription-text.ts';
 
-/** Options for listing subscriptions. */
 export interface ListOptions {
   readonly isMasked: boolean;
-  /** Adds inactive subscriptions that recent events reveal. */
   readonly areAllWanted: boolean;
 }
 
@@ -43,7 +41,6 @@ export async function printSubscriptions(
   });
 }
 
-/** Reports the number of listed subscriptions, and how to find others. */
 function activeText(listed: readonly NamedSubscription[]): Advice {
   const off = listed.filter(({ state }) => state === 'off').length;
   const states = off === 0 ? '' : `, ${grouped(off)} of them off`;

@@ -1,7 +1,6 @@
 import { agentVariable } from '../agent-mode.ts';
 import type { Context, Environment, Output } from '../context.ts';
 
-/** Colours text by its role, or leaves it unchanged. */
 export interface Palette {
   bold(text: string): string;
   dim(text: string): string;

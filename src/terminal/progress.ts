@@ -7,7 +7,6 @@ import type { Reporter } from './reporter.ts';
 import { grouped, terminalSafeLine, withAsciiCuts } from './terminal-text.ts';
 
 export interface Progress {
-  /** Replaces the given parts, for the next frame. */
   update(state: ProgressState): void;
   /** Clears the line. Call it even if the work fails. */
   stop(): void;

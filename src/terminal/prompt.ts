@@ -25,7 +25,6 @@ export async function promptText(message: string, context: PromptContext, check?
   return await ask(message, context, false, check);
 }
 
-/** Time for further pasted lines to arrive. */
 interface Rest {
   readonly clock: Clock;
   readonly milliseconds: number;
@@ -106,7 +105,6 @@ async function ask(
   }
 }
 
-/** The state of a prompt that reads pasted lines. */
 interface Pasting {
   readonly lines: Interface;
   /** Lines that arrived while no question was open. */

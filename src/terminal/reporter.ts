@@ -101,7 +101,6 @@ export function runFlags({ profile, store }: RunFlags, environment: Context['env
   return { ...(named ? { profile: named } : {}), ...(store ? { store } : {}) };
 }
 
-/** A failure or a warning, in the order of its JSON members. */
 export type Problem = Pick<HooktrailError, 'kind' | 'message' | 'details'> &
   Partial<Pick<HooktrailError, 'status' | 'retryable'>> & {
     readonly level: 'error' | 'warning';

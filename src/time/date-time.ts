@@ -37,7 +37,6 @@ export function readDateTime(text: string): DateTime | undefined {
   return { wallSeconds, fraction, zone, precision: day === undefined ? 'month' : timeOrDay };
 }
 
-/** Converts a wall-clock time for comparison with others of its kind. */
 export function wallMoment({ wallSeconds, fraction }: DateTime): Moment {
   return { seconds: wallSeconds, fraction: trimZeros(fraction) };
 }

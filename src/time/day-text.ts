@@ -12,7 +12,6 @@ export interface CalendarDay {
   readonly year?: string | undefined;
   /** `11-20`. May be an impossible day. */
   readonly monthDay: string;
-  /** The day of the week that was typed before the date. */
   readonly weekday?: number;
   /**
    * In terms of ISO 8601, `2026-11-20` is extended and `20261120` basic; `20 Nov 2026` is named. Undefined

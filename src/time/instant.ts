@@ -2,11 +2,9 @@ import { type Moment, offsetMsIn, readDateTime, trimZeros } from './date-time.ts
 import { SECOND_MS } from './lengths.ts';
 import { type TimeZone, UTC } from './time-zone.ts';
 
-/** A point in time as sent to the service. */
 export interface Instant extends Moment {
   /** The text sent to the service: a UTC date or date-time of ISO 8601. */
   readonly text: string;
-  /** Whole seconds since the epoch. */
   readonly seconds: number;
 }
 
@@ -87,7 +85,6 @@ export function parseInstant(text: string, defaultZone: TimeZone = UTC): Instant
   return { text: isZoneMissing ? `${text}Z` : text, seconds: wallSeconds, fraction: trimZeros(fraction) };
 }
 
-/** Appends the digits to a full second; undefined outside the years 0 to 9999. */
 function withFraction(milliseconds: number, fraction: string): Instant | undefined {
   const whole = instantAt(milliseconds);
   if (!whole || fraction === '') return whole;

@@ -3,7 +3,6 @@ export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 
-/** A unit of a length of time, as typed. */
 export type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w';
 
 const UNIT_MS: Readonly<Record<DurationUnit, number>> = {

@@ -3,7 +3,6 @@ import { type Instant, instantAt, parseInstant } from './instant.ts';
 import { DAY_MS } from './lengths.ts';
 import type { TimeZone } from './time-zone.ts';
 
-/** A point in time as typed, possibly relative to now. */
 export type Time =
   | { readonly kind: 'instant'; readonly instant: Instant }
   /** Before now, or after it if negative. */

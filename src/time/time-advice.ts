@@ -2,7 +2,6 @@ import { type Advice, advise, hooktrail } from '../advice.ts';
 import { parseInstant } from './instant.ts';
 import { parseTime } from './time-text.ts';
 
-/** Suggests a form for a text that is not a point in time. */
 export function timeAdvice(text: string): Advice {
   const given = text.trim();
   return (

@@ -40,7 +40,6 @@ export class TimeTokens {
     return token;
   }
 
-  /** Takes one of these characters. */
   sign(...signs: readonly string[]): string | undefined {
     return signs.includes(this.next ?? '') ? this.any() : undefined;
   }

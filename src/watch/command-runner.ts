@@ -7,7 +7,6 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { durationText } from '../time/lengths.ts';
 
 export interface RepeatedCommandOptions {
-  /** The program and its arguments. */
   readonly words: readonly string[];
   /** Milliseconds after the first failure to keep retrying; `Infinity`: without limit. */
   readonly retryForMs: number;

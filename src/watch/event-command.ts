@@ -16,7 +16,6 @@ const FIELD_OF_VARIABLE = {
 } as const;
 const VARIABLES = Object.keys(FIELD_OF_VARIABLE);
 
-/** Runs a command for each event, with the item as standard input and the known fields as variables. */
 export class EventCommand {
   readonly #command: RepeatedCommand;
   readonly #readFields = createFieldReader();

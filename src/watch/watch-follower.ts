@@ -12,7 +12,6 @@ export interface Watch {
   /** Watches events created after this. */
   readonly start: Instant;
   readonly before: Instant | undefined;
-  /** Selects the events to print. */
   readonly keep: (<Some extends Items>(items: Some) => Some) | undefined;
   /** Milliseconds that each poll overlaps with the previous one, for events that appear late. */
   readonly overlap: number;
@@ -24,7 +23,6 @@ export interface Watch {
 
 /** The progress of a watch, from which another run can continue. */
 export interface FollowerState {
-  /** Events created after this are watched. */
   readonly start: Instant;
   /** Milliseconds since the epoch: all events created before were printed, except late ones. */
   readonly watermark: number;
@@ -41,7 +39,6 @@ interface Parts extends PageClient {
   readonly now: () => number;
 }
 
-/** An event with its JSON text. */
 export interface WatchedItem {
   readonly key: number;
   readonly text: Buffer;
@@ -172,7 +169,6 @@ export class Follower {
     this.#watermark = Math.max(this.#watermark, Math.min(read, this.#parts.now()));
   }
 
-  /** Reads all events of a span of time, unless there are more than `most`. */
   async #read(after: Instant, end: Instant | undefined, most: number, found: WatchedItem[]): Promise<Polled> {
     const createdOn = createdOnReader();
     let serviceTime: number | undefined;

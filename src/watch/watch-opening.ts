@@ -13,7 +13,6 @@ export interface Opening {
   readonly overlapMs: number;
   /** True if it continues from the place of an earlier run. */
   readonly isResumed: boolean;
-  /** Describes the start. */
   readonly window: string;
 }
 

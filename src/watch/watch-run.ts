@@ -23,7 +23,6 @@ import { EVENT_WATCH, WatchStateFile, whileStateIsHeld } from './watch-state.ts'
 
 export interface WatchOptions extends FollowingOptions {
   readonly interval: number;
-  /** Number of events to print. */
   readonly limit: number;
   /** Milliseconds within which the events have to come. */
   readonly timeout: number | undefined;
@@ -39,7 +38,6 @@ type WatchCall = Call;
 export interface WriterParts {
   /** Earlier events, for the layout of a table's columns. */
   readonly sample: Items | undefined;
-  /** The service's subscriptions, if a table is printed. */
   readonly names: SubscriptionNames | undefined;
   /** Fields with a single value because of the filters. */
   readonly constant: ReadonlySet<string>;
@@ -52,7 +50,6 @@ export interface WriterParts {
 
 type CreateWriter = (parts: WriterParts) => Promise<ItemWriter>;
 
-/** Hands new events to a writer until `limit` are taken, the watch ends, or the program has to. */
 export async function watchEvents(
   options: WatchOptions,
   call: WatchCall,

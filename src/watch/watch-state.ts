@@ -10,9 +10,7 @@ import type { FollowerState } from './watch-follower.ts';
 
 /** Identifies the watch of a state: any other watch would skip events that only this one printed. */
 interface WatchIdentity {
-  /** The command as typed. */
   readonly command: string;
-  /** The event service's base URL. */
   readonly service: string;
   readonly filters: TypedFilters;
 }
@@ -105,7 +103,6 @@ function notAState(file: string): UsageError {
   });
 }
 
-/** `file`: the user's name for it. */
 function unwritableState(file: string, fault: NodeJS.ErrnoException): HooktrailError {
   const message = `--state: ${file} cannot be written: ${faultText(fault)}`;
   return unusableFile(message, 'name a file in a folder that exists and can be written', fault);

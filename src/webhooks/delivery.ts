@@ -50,7 +50,6 @@ export function objectLine(body: Buffer): Buffer {
 
 const LONGEST_ID_CHARACTERS = 100;
 
-/** Returns an `eventId` for a message: escaped to stay on one line, and cut if very long. */
 export function shownId(eventId: string): string {
   if (eventId.length <= LONGEST_ID_CHARACTERS) return terminalSafeLine(eventId);
   const start = terminalSafeLine(eventId.slice(0, LONGEST_ID_CHARACTERS));

@@ -13,7 +13,6 @@ export interface OutgoingEvent {
   readonly signal?: AbortSignal;
 }
 
-/** The handler's status, or the failure if it did not answer. */
 export interface HandlerAnswer {
   readonly status?: number;
   readonly failure?: string;
@@ -108,7 +107,6 @@ export function answerLine(answer: HandlerAnswer): string {
   return answer.body === undefined ? answerText(answer) : `${answerText(answer)}: ${answer.body}`;
 }
 
-/** The reason why the handler or the listener did not take an event. */
 export interface LeftReason {
   /** Groups events left for the same reason: the text may quote the handler's answer and differ for each. */
   readonly kind: string;
@@ -194,7 +192,6 @@ function delayAfter(answer: HandlerAnswer, tries: number, clock: Clock): number 
   return Math.max(own, retryAfter(answer.retryAfter, clock.now()) ?? 0);
 }
 
-/** True if another attempt may succeed. */
 export function isPassing({ status }: HandlerAnswer): boolean {
   return status === undefined || status >= 500 || RETRIED.has(status);
 }

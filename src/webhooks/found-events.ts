@@ -87,7 +87,6 @@ export function noticeHandOver(events: readonly FoundEvent[], reporter: Pick<Rep
     );
 }
 
-/** Reports how many records `oncePerEvent` left out, if any. */
 export function noticeRepeated(count: number, reporter: Pick<Reporter, 'notice'>): void {
   if (count === 0) return;
   const records = count === 1 ? '1 more record' : `${count} more records`;
@@ -180,7 +179,6 @@ export async function eventPrinter(format: FormatOptions, { context, reporter }:
   };
 }
 
-/** Collects the events that the handler did not take, and the reasons. */
 export class LeftEvents {
   readonly events: FoundEvent[] = [];
   /** The first reason of each kind, with the number of events. */
@@ -195,7 +193,6 @@ export class LeftEvents {
     reporter.trace(`${id}: ${text}`);
   }
 
-  /** Returns the error for these events, counted by reason. */
   error(done: 'recovered' | 'replayed', next: Advice): ServiceError {
     const sorted = [...this.#reasons.values()].sort((one, other) => other.count - one.count);
     const details = sorted.slice(0, SHOWN_REASONS).map(({ first, count }) => `${count}: ${first}`);

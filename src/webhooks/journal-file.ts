@@ -63,7 +63,6 @@ export class JournalFile {
     await syncFolder(path.dirname(this.path));
   }
 
-  /** Identifies the file on this machine. */
   get identity(): string {
     return identityOf(fs.fstatSync(this.#fd));
   }

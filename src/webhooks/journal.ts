@@ -105,7 +105,6 @@ export function defaultJournal(
  * have left in the system's cache.
  */
 export class Journal {
-  /** Lines that were neither a record nor a comment on opening. */
   readonly damaged: number;
   readonly #file: JournalFile;
   readonly #lock: TakenLock;
@@ -145,7 +144,6 @@ export class Journal {
     return this.#file.path;
   }
 
-  /** Aborts with the error when the journal can no longer be trusted. */
   get failed(): AbortSignal {
     return this.#file.failed;
   }
@@ -178,7 +176,6 @@ export class Journal {
     return await outcome;
   }
 
-  /** Resolves when all deliveries in progress have ended. */
   async idle(): Promise<void> {
     await Promise.allSettled(this.#running.values());
   }

@@ -35,7 +35,6 @@ export interface ListenerSelf {
 
 export interface ListenerReply extends ListenerSelf {
   readonly outcome?: Outcome;
-  /** Present if the handler refused the event. */
   readonly answer?: HandlerAnswer | undefined;
 }
 

@@ -241,7 +241,6 @@ function checkScopes(
   if (unknown !== undefined) throw new InvalidScope('the client has no such scope', unknown);
 }
 
-/** Returns the redirect URI, and the same URI on the other loopback hosts. */
 function redirectUris(redirectUri: string): string[] {
   const { protocol, hostname, pathname, search } = new URL(redirectUri);
   const loopbacks = ['127.0.0.1', 'localhost', '[::1]'];

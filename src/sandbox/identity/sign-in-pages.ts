@@ -12,7 +12,6 @@ export const pageHeaders = {
   'Cache-Control': 'no-store',
 };
 
-/** Escapes text for HTML content and attributes. */
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
@@ -54,7 +53,6 @@ ${form}
   );
 }
 
-/** The page on which a person types the code shown by a device. */
 const deviceCodePage = renderPage(
   'Sign in a device',
   `<form>
@@ -66,9 +64,6 @@ const deviceCodePage = renderPage(
 </form>`,
 );
 
-/**
- * Returns the page for an authorization request that can be neither carried out nor answered by a redirect.
- */
 export function errorPage(error: string, description: string): string {
   return renderPage(
     'Sign-in not possible',

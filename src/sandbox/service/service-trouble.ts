@@ -6,7 +6,6 @@ import type { Issue, ServiceShape } from '../shapes/service-shape.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 
-/** Makes a service slow, rate-limited and unreliable. */
 export function withTrouble(
   service: Handler,
   shape: Pick<ServiceShape, 'errorBody'>,

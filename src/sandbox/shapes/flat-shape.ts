@@ -9,7 +9,6 @@ export const flatShape: ServiceShape = {
   hasSubscriptions: false,
 };
 
-/** Writes an item of about 580 bytes. */
 function flatItemText(event: StoredEvent): string {
   const { eventId, eventType, createdOn, publishStatus, subscriptionId, marketplaces, details } = event;
   if (event.json !== undefined) return event.json;

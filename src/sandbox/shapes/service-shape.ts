@@ -22,6 +22,5 @@ export interface ServiceShape {
   itemText(event: StoredEvent): string;
   deliveryText(event: StoredEvent): string;
   errorBody(issues: readonly Issue[]): object;
-  /** True if it has requests for subscriptions. */
   readonly hasSubscriptions: boolean;
 }

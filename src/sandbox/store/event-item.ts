@@ -46,7 +46,6 @@ const LIVE_COMBINATIONS = [['2001'], ['2002'], ['2001', '2003']];
 /** One in this many events is a test. */
 const TEST_EVERY = 20;
 
-/** Chooses live marketplaces by the event's id. */
 export function liveMarketplaces(eventId: string): readonly string[] {
   return LIVE_COMBINATIONS[draw(eventId) % LIVE_COMBINATIONS.length] as readonly string[];
 }
@@ -55,7 +54,6 @@ export function anyMarketplaces(eventId: string): readonly string[] {
   return draw(eventId) % TEST_EVERY === 0 ? [TEST_MARKETPLACE] : liveMarketplaces(eventId);
 }
 
-/** Returns 0 to 65535 from the second group of a GUID. */
 function draw(eventId: string): number {
   return Number.parseInt(eventId.slice(9, 13), 16);
 }
@@ -69,16 +67,13 @@ export interface StoredEvent {
   readonly createdOn: string;
   readonly subscriptionId: string;
   readonly endpoint: string;
-  /** Ids of marketplaces. */
   readonly marketplaces: readonly string[];
-  /** The number of earlier events. */
   readonly ordinal: number;
   readonly details: EventDetails;
   /** True if it failed outside an outage of its endpoint. */
   readonly isStray?: boolean | undefined;
   publishStatus: PublishStatus;
   lastError: string;
-  /** The item's whole text, if given. */
   json?: string | undefined;
 }
 

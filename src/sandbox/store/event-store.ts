@@ -37,7 +37,6 @@ export type EventStore = ReturnType<typeof createEventStore>;
  */
 type Receivers = (event: Pick<StoredEvent, 'eventType' | 'marketplaces'>, drawn: string) => readonly string[];
 
-/** Holds the events in memory, as one record per event and subscription. */
 export function createEventStore(
   history: History,
   random: Random,

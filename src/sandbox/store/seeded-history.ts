@@ -18,7 +18,6 @@ export interface History {
   readonly subscriptions: readonly SeededSubscription[];
 }
 
-/** An endpoint that events are published to, and its relative share of them. */
 export interface SeededSubscription {
   readonly id: string;
   readonly endpoint: string;
@@ -43,7 +42,6 @@ const endpoints: readonly (readonly [string, number])[] = [
 
 const cause = (httpStatus: number | null, message: string) => JSON.stringify({ httpStatus, message });
 
-/** JSON texts for the `lastError` of a failed event. */
 export const causes: readonly string[] = [
   cause(503, 'Service Unavailable'),
   cause(502, 'Bad Gateway: upstream connect error or disconnect/reset before headers'),
@@ -171,7 +169,6 @@ function lasting(traffic: Traffic, count: number): number {
   return hours * HOUR_MS;
 }
 
-/** Returns the cause if a delivery at that time fails in an outage of its endpoint. */
 function causeOfOutage(outages: readonly Outage[], ms: number, random: Random): string | undefined {
   for (const outage of outages) {
     if (outage.from > ms) break;
@@ -180,7 +177,6 @@ function causeOfOutage(outages: readonly Outage[], ms: number, random: Random): 
   return undefined;
 }
 
-/** Returns the cause if an event outside all outages fails. */
 function strayCause(isNewest: boolean, random: Random): string | undefined {
   if (random.float() < STRAY_FAILURES) return random.pick(causes);
   return isNewest ? causes[0] : undefined;
@@ -211,7 +207,6 @@ function trafficAt(time: number): number {
 
 type Traffic = ReturnType<typeof createTraffic>;
 
-/** Spreads events over the days up to `end` by day of the week and hour of the day. */
 function createTraffic(end: number) {
   const start = end - DAYS * 24 * HOUR_MS;
   let total = 0;

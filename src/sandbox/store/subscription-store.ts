@@ -27,7 +27,6 @@ export interface KeptSubscription {
   /** An integer without quotes. It changes with each change of the subscription or its token. */
   readonly etag: string;
   readonly apiToken: string;
-  /** True if a request created it, rather than the seeded history. */
   readonly isCreated: boolean;
 }
 

@@ -52,7 +52,6 @@ export const REDIRECTS_ONLY = 'hooktrail';
 
 const MAX_REDIRECTS = 10;
 
-/** Follows redirects as a browser would. */
 async function visitWithoutBrowser(url: URL, signal: AbortSignal): Promise<void> {
   const transport = createTransport({ environment: {} });
   try {

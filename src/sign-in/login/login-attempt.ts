@@ -12,14 +12,12 @@ import { OPTIONAL_LIMITS } from '../token-endpoint.ts';
 
 export interface SignInFlags extends SettingFlags {
   readonly clientSecretStdin?: boolean;
-  /** True if the client has no secret. */
   readonly publicClient?: true;
   /** True to change the addresses of a signed-in profile without asking. */
   readonly replace?: boolean;
   readonly browser: boolean;
   readonly paste?: true;
   readonly device?: true;
-  /** True to sign in as the client itself, without a person. */
   readonly clientCredentials?: true;
   readonly timeout?: number;
 }

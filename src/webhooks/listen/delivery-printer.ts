@@ -8,7 +8,6 @@ import { shareWrites } from '../journal-file.ts';
 
 const NEWLINE = Buffer.from('\n');
 
-/** `ms`: how long the delivery took. */
 type Ended = Acceptance & { readonly delivery: Delivery; readonly ms: number };
 
 /** Prints a line for each event: its outcome on a terminal, the event itself elsewhere. */
@@ -19,7 +18,6 @@ export class DeliveryPrinter {
   readonly #clock: Context['clock'];
   readonly #lines;
 
-  /** `zone`: for times on a terminal. */
   constructor(zone: TimeZone, palette: Palette, { stdout, clock }: Pick<Context, 'stdout' | 'clock'>) {
     this.#zone = zone;
     this.#palette = palette;

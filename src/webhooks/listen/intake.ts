@@ -8,7 +8,6 @@ import type { Acceptance, Journal } from '../journal.ts';
 import type { DeliveryPrinter } from './delivery-printer.ts';
 import type { LimitedWarnings } from './limited-warnings.ts';
 
-/** Counts since the listener's start. */
 export interface Counts {
   accepted: number;
   duplicates: number;
@@ -22,7 +21,6 @@ export interface Counts {
 const COUNTED = { accepted: 'accepted', duplicate: 'duplicates', refused: 'failed' } as const;
 
 interface IntakeParts {
-  /** The expected `Api-Token`, sent along with recovered events. */
   readonly token: () => string;
   readonly journal: Journal;
   /** Undefined if events are only printed. */
@@ -37,7 +35,6 @@ interface IntakeParts {
 
 export class Intake {
   readonly counts: Counts = { accepted: 0, duplicates: 0, failed: 0, rejected: 0, recovered: 0 };
-  /** Recovered events in progress. */
   foundUnderWay = 0;
   readonly #parts: IntakeParts;
 

@@ -17,7 +17,6 @@ export class LimitedWarnings {
   readonly #closed = new AbortController();
   /** Warnings in the current second, which begins with the first. */
   #count = 0;
-  /** The latest warning that was not printed. */
   #latest: Warning | undefined;
 
   constructor(most: number, reporter: Reporter, clock: Clock) {
@@ -33,7 +32,6 @@ export class LimitedWarnings {
     else this.#latest = { text, next };
   }
 
-  /** Prints the pending warning. */
   close(): void {
     this.#closed.abort();
     this.#endSecond();

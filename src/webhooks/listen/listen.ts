@@ -48,7 +48,6 @@ export interface ListenFlags
   readonly handOver: HandOver;
   /** Also recovers events delivered before a new journal began. */
   readonly newJournal?: true;
-  /** For times on a terminal. */
   readonly zone: TimeZone;
 }
 
@@ -187,11 +186,9 @@ interface Listening {
   readonly handler: Handler | undefined;
   readonly closeSocket: (() => Promise<void>) | undefined;
   readonly journal: Journal;
-  /** Deliveries and recovered events in progress. */
   readonly underWay: () => number;
 }
 
-/** Stops accepting deliveries, and gives those in progress time to finish. */
 async function stopListening(
   { receiver, handler, closeSocket, journal, underWay }: Listening,
   clock: Context['clock'],

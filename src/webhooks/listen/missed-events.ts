@@ -15,7 +15,6 @@ import type { Intake } from './intake.ts';
  */
 export type FindMissed = (from: number, until: number) => AsyncIterable<FoundEvent>;
 
-/** Times of the searches for missed events. */
 export interface RecoveryTimes {
   /** Milliseconds to look back; undefined for no searches. */
   readonly recover?: number | undefined;
@@ -80,7 +79,6 @@ interface Recovered {
   readonly delivered: number;
   /** Events delivered before the journal began, and not handed over. */
   readonly leftAlone: number;
-  /** Found events that the handler did not take. */
   readonly left: number;
   /** True if the handler may take one of the left events on a retry. */
   readonly mayPass: boolean;

@@ -26,7 +26,6 @@ export interface ReceiverOptions {
   readonly accept: (delivery: Delivery) => Promise<Acceptance>;
   /** Called for each rejected request to the right path, or to another path with the right `Api-Token`. */
   readonly onRejected: (status: number, message: string) => void;
-  /** Called with a line about each answer. */
   readonly onAnswer: (line: string) => void;
   readonly clock: Clock;
   /** The path where a GET returns the report as JSON. */
@@ -141,7 +140,6 @@ export async function startReceiver(options: ReceiverOptions) {
   const { servers, port: bound } = await listenOnHost({ host, port, backlog: 4096 }, create);
   return {
     port: bound,
-    /** Requests that wait for their answer. */
     get underWay(): number {
       return underWay.size;
     },

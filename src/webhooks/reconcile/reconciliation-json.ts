@@ -1,7 +1,6 @@
 import { utcText } from '../../time/instant.ts';
 import type { ReconciliationReport } from './reconcile.ts';
 
-/** The output of `webhooks reconcile --json`. */
 export function reconciliationJson(report: ReconciliationReport) {
   const { after, before, received, records, both, missing } = report;
   return {

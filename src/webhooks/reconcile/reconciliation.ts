@@ -5,10 +5,8 @@ import { createCursor } from '../../items/known-cursor.ts';
 import { earlierOf, type Instant, laterOf, milliseconds, parseInstant, utcText } from '../../time/instant.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 
-/** The `publishStatus`; null for any other value. */
 export type RecordStatus = 'FAILED' | 'SUCCESS' | null;
 
-/** Missing records of one subscription, hour and status. */
 export interface MissingGroup {
   readonly subscriptionId: string | null;
   /** The start of the hour in the display zone; null for records without a time. */
@@ -55,7 +53,6 @@ interface Tally {
   last: Instant | undefined;
 }
 
-/** Compares a window's records with the received event ids. */
 export class Reconciliation {
   readonly #received: EventKeys;
   readonly #zone: TimeZone;
@@ -155,7 +152,6 @@ export class Reconciliation {
 
 const STATUS_OF_PAGE = { true: 'FAILED', false: 'SUCCESS' } as const;
 
-/** Matches minutes and seconds. */
 const MINUTES = /:\d\d(?::\d\d(?:[.,]\d+)?)?/;
 
 function statusOf(text: string | undefined): RecordStatus {

@@ -62,7 +62,6 @@ export interface RecoverFlags {
   /** Milliseconds without progress until an attempt counts as failed. */
   readonly forwardTimeout: number;
   readonly concurrency: number;
-  /** The maximum number of events per second. */
   readonly rate?: number;
   /** Milliseconds to keep retrying while the handler accepts nothing. */
   readonly retryFor: number;
@@ -104,7 +103,6 @@ async function receivedKeys(
   return (await readReceivedIds(received, receivedField, call)).keys;
 }
 
-/** Describes how an event was recognized as already handled. */
 function knownText({ received, journal }: Pick<RecoverFlags, 'received' | 'journal'>): string {
   if (received === undefined) return 'in the journal already';
   return journal === undefined ? 'received already' : 'received or journaled already';
@@ -271,7 +269,6 @@ function noticeDelivered(events: readonly FoundEvent[], reporter: Reporter): voi
 
 interface Forwarded {
   readonly outcome: Outcome;
-  /** Why the handler did not take the event. */
   readonly reason?: LeftReason | undefined;
 }
 

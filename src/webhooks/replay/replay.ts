@@ -121,7 +121,6 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<v
   });
 }
 
-/** The chosen records, and the requested ids without one. */
 interface Chosen {
   readonly records: readonly FoundEvent[];
   readonly missing: readonly string[];
@@ -208,7 +207,6 @@ async function replay(
 
 const MOST_IDS = 5;
 
-/** Returns the command that sends the rest again. */
 function nextReplay(
   due: ReadonlySet<FoundEvent>,
   { forwardTo, rate, source, handOver, subscription }: Sending,

@@ -21,7 +21,6 @@ export interface SendFlags {
    * made up.
    */
   readonly body?: string;
-  /** Delivers the event twice, as the service may. */
   readonly duplicate?: true;
 }
 
