@@ -6,7 +6,6 @@ import { flagWords, shellWord } from './shell-words.ts';
  */
 export type Advice = string | AdviceParts;
 
-/** The flags of a run that its advised commands also need. */
 export interface RunFlags {
   readonly profile?: string;
   /** Only for `login`. */
@@ -54,11 +53,9 @@ export class AdvisedCommand {
   }
 }
 
-/** A value between the texts of some advice. */
 type AdvicePart = Advice | AdvisedCommand | number;
 
 class AdviceParts {
-  /** One more than there are values. */
   readonly texts: readonly string[];
   readonly values: readonly AdvicePart[];
 

@@ -187,7 +187,6 @@ async function waitUntilStarted(child: ChildProcess): Promise<void> {
   }
 }
 
-/** `command`: for the shell. */
 export function openPager(command: string, environment: Environment): Pager {
   const child = spawn(command, { shell: true, stdio: ['pipe', 'inherit', 'inherit'], env: environment });
   const closed = once(child, 'close') as Promise<[number | null]>;

@@ -9,7 +9,6 @@ export interface GlobalFlags extends ReporterFlags {
   readonly errorFormat?: string;
 }
 
-/** One call of a command: its parsed line and its surroundings. */
 export interface Call<Flags = unknown> {
   readonly flags: Flags & GlobalFlags;
   readonly args: readonly string[];
@@ -17,9 +16,7 @@ export interface Call<Flags = unknown> {
   readonly command: Command;
   readonly context: Context;
   readonly reporter: Reporter;
-  /** Runs another command line, in another context if given, as `demo` does. */
   readonly invoke: Invoke;
-  /** The command tree that parsed the line, for commands that describe it. */
   readonly commands: CommandTree;
 }
 
@@ -34,9 +31,7 @@ export interface CommandTree {
 export type ParseFault = CommanderError & FaultSubject & { readonly command: Command };
 
 export interface FaultSubject {
-  /** An unknown flag, as typed. */
   readonly flag?: string;
-  /** An option without its value. */
   readonly option?: Option;
   readonly argument?: string;
 }

@@ -14,7 +14,6 @@ export interface Context {
    * code.
    */
   readonly runProgram: (words: readonly string[], environment: Environment) => Promise<number>;
-  /** Starts a program that handles one event. */
   readonly startProgram: StartProgram;
   readonly openPager?: (command: string) => Promise<Pager>;
   /** Stops the program as Ctrl-Z does, until its shell continues it. Undefined without job control. */
@@ -28,9 +27,7 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Keeps a second signal from ending the process at once, until the returned function is called. */
   readonly holdOff?: () => () => void;
-  /** Replaces the system's resolver. */
   readonly resolveHost?: (host: string) => Promise<readonly string[]>;
-  /** Overrides the request limits of `http/transport.ts`. */
   readonly requestLimits?: Partial<RequestLimits>;
   /** Overrides the rhythm of a lock holder's signs of life. */
   readonly lockRhythm?: LockRhythm;
@@ -56,9 +53,7 @@ export interface RunMemory {
   proxySignIn?: { open<Tunnel>(openTunnel: () => Promise<Tunnel>): Promise<Tunnel> };
   /** The typed passphrase: a command that opens several files asks once. */
   passphrase?: Promise<string> | undefined;
-  /** The key file that a sign-in chose instead of a passphrase. */
   keyFile?: string | undefined;
-  /** The program of `--jq`, in its thread. */
   jq?: Promise<JqProgram>;
 }
 
@@ -117,7 +112,6 @@ export interface StartedProgram {
 export interface Pager {
   /** Rejects with `ClosedPipeError` when the user has left the pager. */
   write(chunk: string | Uint8Array): Promise<void>;
-  /** Resolves when the user has left the pager. */
   end(): Promise<void>;
 }
 
@@ -165,7 +159,6 @@ export interface RequestLimits {
 
 export interface Output {
   readonly isTerminal: boolean;
-  /** True if another program reads it, which may itself write to the terminal. */
   readonly isPipe?: boolean;
   /** Aborts when a pager takes over the terminal. */
   readonly pagerOpened?: AbortSignal;
@@ -219,7 +212,6 @@ export interface Clock {
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly pid: number;
-  /** Version and architecture of the running Node. */
   readonly runtime: string;
   readonly hostname: string;
   /** The name of its zone in the IANA database, if the platform knows it. */
@@ -229,7 +221,6 @@ export interface Machine {
   readonly userHome: string;
   /** A folder where every user may create folders; not `$TMPDIR`, which differs between processes. */
   readonly sharedFolder: string;
-  /** True if Docker or Podman is detected. */
   readonly isContainer: boolean;
   /** True if a process has that number on this machine; undefined if unknown. */
   hasProcess(pid: number): boolean | undefined;

@@ -14,7 +14,6 @@ export const ExitCode = {
 } as const;
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
-/** The kind in `--error-format json`. */
 export type ErrorKind =
   | 'usage'
   | 'not-found'
@@ -26,9 +25,7 @@ export type ErrorKind =
   | 'internal';
 
 export interface ErrorParts {
-  /** Printed indented under the message. */
   readonly details?: readonly string[];
-  /** Printed as `next: …`. */
   readonly next?: Advice | undefined;
   /** A typed word, and the one that was probably meant: the next step becomes the corrected line. */
   readonly correction?: {
@@ -37,7 +34,6 @@ export interface ErrorParts {
     readonly followedBy?: readonly string[];
   };
   readonly cause?: unknown;
-  /** Overrides the kind of the error's class. */
   readonly kind?: ErrorKind | undefined;
   readonly status?: number;
   /** True if the same command may succeed later, false if it cannot. */
@@ -72,7 +68,6 @@ export function fewOf(lines: readonly string[], most = 5): string[] {
   return [...lines.slice(0, most), ...(more > 0 ? [`and ${more} more`] : [])];
 }
 
-/** The command line, the environment or the saved configuration is wrong. */
 export class UsageError extends HooktrailError {
   constructor(message: string, parts: ErrorParts = {}) {
     super(message, ExitCode.usage, 'usage', parts);
@@ -136,7 +131,6 @@ export function unrunnableText(fault: unknown): string {
   return UNRUNNABLE[code] ?? message;
 }
 
-/** No usable sign-in, or the sign-in was refused. */
 export class NotSignedInError extends HooktrailError {
   constructor(message: string, parts: ErrorParts = {}) {
     super(message, ExitCode.notSignedIn, 'sign-in', parts);
@@ -164,7 +158,6 @@ export class ClosedPipeError extends HooktrailError {
   }
 }
 
-/** Next steps when the machine is short of something, by the system's error code. */
 export const SHORTAGE_STEPS: Readonly<Record<string, string>> = {
   ENOSPC: 'free some space, and run the command again',
   EDQUOT: 'free some space, and run the command again',

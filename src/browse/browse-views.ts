@@ -18,12 +18,10 @@ export interface Look extends Pick<TableLook, 'draw' | 'palette'> {
   /** Fields with a single value in all events because of the filters, regardless of their status. */
   readonly constant: ReadonlySet<string>;
   readonly fields: readonly FieldPath[] | undefined;
-  /** The field with the recipient's name. */
   readonly nameField: FieldPath | undefined;
   readonly marked: readonly string[];
   readonly names?: SubscriptionLabels | undefined;
   readonly unicode: boolean;
-  /** The source of the events, for the title. */
   readonly place: string;
   readonly help: readonly string[];
 }
@@ -72,7 +70,6 @@ function eventsLines(browsing: Browsing, look: Look): string[] {
   );
 }
 
-/** Returns the texts that the filters searched for. */
 function markedTexts({ rows }: Browsing, { marked }: Look): string[] {
   return [...marked, ...rows.shown.flatMap(({ flag, text }) => (flag === 'grep' ? [text] : []))];
 }
@@ -127,12 +124,10 @@ function groupsLines(browsing: Browsing, look: Look): string[] {
   return selectedLines(lines, selected - top, 'reading', browsing, look);
 }
 
-/** Shows a known subscription's address instead of its id. */
 function shownName(id: TableCell, { names }: Look): TableCell {
   return typeof id === 'string' ? (names?.labelOf(id) ?? id) : id;
 }
 
-/** Lists the fields that match the typed text. */
 function fieldLines(browsing: Browsing, look: Look): string[] {
   const { fields, cover, listRows, screen } = browsing;
   const selected = cover?.place ?? 0;
@@ -143,7 +138,6 @@ function fieldLines(browsing: Browsing, look: Look): string[] {
   return selectedLines(['', ...rows], selected - top, 'no field has this in its name', browsing, look);
 }
 
-/** Highlights the selected row after the column heads. */
 function selectedLines(
   [titles = '', ...rows]: readonly string[],
   selected: number,
@@ -219,7 +213,6 @@ function isWhole({ list }: Browsing): boolean {
   return list.ended && !list.problem;
 }
 
-/** `3,000 events`, `200 or more failed events`. */
 function countText(browsing: Browsing): string {
   const { list, failedOnly } = browsing;
   const read = list.items.length;
@@ -252,7 +245,6 @@ function narrowingText({ flag, text }: Narrowing, look: Look): string {
   return terminalSafeLine(`${before}${shownName(id, look)}`);
 }
 
-/** Returns the number of groups and their field; empty for a list of events. */
 function groupsText(browsing: Browsing): string {
   const { rows, cover } = browsing;
   if (!rows.by) return '';

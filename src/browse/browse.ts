@@ -137,7 +137,6 @@ async function showList(
   }
 }
 
-/** Returns the distinct zones that a key cycles through, the given one first. */
 function zonesFor(given: TimeZone, context: Pick<Context, 'machine'>): [TimeZone, ...TimeZone[]] {
   const others = new Map([UTC, localZone(context)].map((zone) => [zone.name, zone]));
   others.delete(given.name);
@@ -182,7 +181,6 @@ async function openReport(
   return said.join('').split('\n')[0] || `the report ended with ${code}`;
 }
 
-/** Resolves to a one-line outcome. */
 export async function copyEventId(item: Items, context: CopyContext): Promise<string> {
   const id = createRowReader([memberPath('eventId')], valueText, '')(item)[0]?.[0];
   if (!id) return 'the event has no eventId to copy';
@@ -203,7 +201,6 @@ export async function copyEvent(item: Items, context: CopyContext): Promise<stri
 
 type CopyContext = Pick<Context, 'environment' | 'runProgram' | 'stdout'>;
 
-/** `what`: names the text in the one-line outcome. */
 async function copyText(text: string, what: string, context: CopyContext): Promise<string> {
   const { environment, runProgram, stdout } = context;
   const { PATH, HOME, TMUX } = environment;

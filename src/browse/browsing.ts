@@ -19,15 +19,12 @@ export interface Cover {
 }
 
 export interface BrowsingParts {
-  /** Begins to read all events, or only failed ones. */
   readonly open: (failedOnly: boolean) => EventList;
   readonly failedOnly: boolean;
   /** Parses a typed condition. Throws `UsageError`. */
   readonly narrowing: (typed: string, zone: TimeZone) => Narrowing;
   readonly screen: { readonly columns: number; readonly rows: number };
-  /** The zones that a key cycles through. */
   readonly zones: readonly [TimeZone, ...TimeZone[]];
-  /** Returns the lines of an open event. */
   readonly linesOf: (item: Items, columns: number, zone: TimeZone) => readonly string[];
   /** Names the columns left out of the list; undefined if there are none. */
   readonly leftOut: (browsing: Browsing) => string | undefined;
@@ -35,18 +32,15 @@ export interface BrowsingParts {
   readonly copyEvent: (item: Items) => Promise<string>;
   /** Opens a report of the events that also meet these conditions. Resolves to a one-line outcome. */
   readonly report: (narrowings: readonly Narrowing[]) => Promise<string>;
-  /** Called when something other than a key changed the screen. */
   readonly onChange: () => void;
 }
 
-/** Keys that act like others. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   ...{ enter: 'return', backspace: 'escape', left: 'escape', right: 'n' },
 };
 /** Most pages read per key press, so that a filter without matches does not download everything. */
 const PAGES_PER_KEY = 20;
 const READING = 'reading again';
-/** Covers that hide the list. */
 const OTHER_COVERS: readonly string[] = ['event', 'help', 'field'];
 /** Screen rows from which one is used for a note. */
 const ROWS_FOR_NOTE = 10;
@@ -121,17 +115,14 @@ export class Browsing {
     return this.#stack.length > 1;
   }
 
-  /** Number of lines between the title and the bottom line. */
   get eventRows(): number {
     return Math.max(2, this.screen.rows - 2);
   }
 
-  /** Number of lines for rows, without the column heads and the note. */
   get listRows(): number {
     return this.eventRows - (this.leftOut === undefined ? 1 : 2);
   }
 
-  /** Names the columns left out of the list, if the screen has a row for it. */
   get leftOut(): string | undefined {
     const isList = this.rows.by === undefined && !OTHER_COVERS.includes(this.kind);
     return isList && this.screen.rows >= ROWS_FOR_NOTE ? this.#parts.leftOut(this) : undefined;
@@ -184,7 +175,6 @@ export class Browsing {
     });
   }
 
-  /** Updates the rows, and leaves a grouping with too many groups. */
   #update(): void {
     try {
       this.rows.update(this.list);
@@ -302,7 +292,6 @@ export class Browsing {
     this.#parts.onChange();
   }
 
-  /** A new filter gets its own rows. */
   #askFilter(): void {
     const { filter, narrowings } = this.rows;
     if (filter === '') this.#stack.push(new Rows(narrowings, this.zone));
@@ -353,7 +342,6 @@ export class Browsing {
   }
 }
 
-/** The events read so far. More are read on demand. */
 export class EventList {
   readonly items: Items[] = [];
   total: number | undefined;
@@ -443,7 +431,6 @@ export function rememberLatest<Given extends readonly unknown[], Result>(make: (
   };
 }
 
-/** A condition on the shown events, with the flag of a search for it. */
 export interface Narrowing {
   readonly flag: 'where' | 'grep';
   readonly text: string;

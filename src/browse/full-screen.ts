@@ -96,7 +96,6 @@ const MOVERS: Readonly<Record<string, Mover>> = {
   home: () => 0,
   end: (_place, count) => count - 1,
 };
-/** The keys of `less`. */
 const LETTERS: Readonly<Record<string, string>> = {
   ...{ k: 'up', j: 'down', b: 'pageup', ' ': 'pagedown', '<': 'home', G: 'end', '>': 'end' },
 };

@@ -1,7 +1,5 @@
-/** A sequence that changes the style of the following text (ECMA-48, SGR). */
 const STYLE = /(\u001b\[[\d;]*m)/;
 
-/** Highlights the texts in a drawn line, ignoring case and style sequences. */
 export function markTexts(line: string, texts: readonly string[], mark: (text: string) => string): string {
   const wanted = texts.filter((text) => text !== '');
   if (wanted.length === 0) return line;

@@ -11,7 +11,6 @@ interface UnknownCommand {
   readonly group: Command;
   readonly words: readonly string[];
   readonly at: number;
-  /** `get events` and `describe event ID` have the verb before the noun. */
   readonly isVerb: boolean;
   /** Number of words for the command: two for a verb and its noun. */
   readonly count: number;
@@ -64,7 +63,6 @@ function getEvent(group: Command): Command | undefined {
   return everyCommand(group).find((one) => wordsOf(one) === 'events get');
 }
 
-/** Replaces this many words by the command. */
 function replacedBy(command: Command, count: number, fault: UnknownCommand): Correction {
   const { group, words, at, problem } = fault;
   // Without its flag, `resend ID` would need a second correction.

@@ -116,7 +116,6 @@ export type ValueKind =
   | 'timezones'
   | 'times'
   | 'fields'
-  /** The value of the setting named by the preceding argument. */
   | 'setting-value'
   | 'commands'
   | 'files'

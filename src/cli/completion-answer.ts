@@ -47,7 +47,6 @@ async function candidatesFor(words: readonly string[], context: Context): Promis
   const kind = expected.kind === 'setting-value' ? ofSetting : expected.kind;
   if (kind === 'files' || kind === 'directories') return `${kind}\n`;
   const values = await valuesOf(kind, expected.line, context);
-  // Completes a list after its last comma.
   const isList = kind === 'fields' || kind === 'event-types' || typeof kind === 'object';
   const head = isList ? typed.slice(0, typed.lastIndexOf(',') + 1) || prefix : prefix;
   const given = head.slice(prefix.length).split(',');
@@ -136,7 +135,6 @@ async function readLine({ root, declare }: Program, words: readonly string[]): P
   return { command, options, operands: cursor === -1 ? operands : operands.slice(0, cursor), typed };
 }
 
-/** Returns the option before a value in the same word, such as `--output=`. */
 function prefixOf(typed: string): string {
   return /^--[^=]+=/.exec(typed)?.[0] ?? '';
 }

@@ -133,7 +133,6 @@ const BEGIN = '# >>> hooktrail completion >>>';
 const END = '# <<< hooktrail completion <<<';
 const BLOCK = new RegExp(`^${BEGIN}\\r?\\n[\\s\\S]*?^${END}(?:\\r?\\n|$)`, 'm');
 
-/** Yields a line for each file as soon as it is written. */
 async function* install(shell: Shell, { script, startup }: Place): AsyncGenerator<string> {
   makeFolder(path.dirname(script), 0o755);
   await replaceFile(script, await completionScript(shell));
@@ -147,7 +146,6 @@ async function* install(shell: Shell, { script, startup }: Place): AsyncGenerato
   yield `added lines to ${startup.file}`;
 }
 
-/** Yields a line for each file as soon as it is changed or removed. */
 async function* uninstall({ script, startup }: Place): AsyncGenerator<string> {
   if (startup && (await change(startup.file, (text) => text.replace(BLOCK, ''))))
     yield `removed lines from ${startup.file}`;

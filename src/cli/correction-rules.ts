@@ -39,7 +39,6 @@ export function hasOption(command: Command, name: string): boolean {
   return optionsOf(command).some(({ long }) => long === name);
 }
 
-/** True if the words after `--` are a command of the user. */
 export function takesCommand({ registeredArguments }: Command): boolean {
   return registeredArguments.some((argument) => argument.variadic && argument.name() === 'command');
 }

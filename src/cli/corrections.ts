@@ -47,7 +47,6 @@ function correctionOf(fault: ParseFault, words: readonly string[]): Correction |
   return flag === undefined ? undefined : correctFlag(flag, command, words);
 }
 
-/** Corrects the value in the line, if it occurs exactly once. */
 export function withCorrectedValue(error: UsageError, argv: readonly string[]): UsageError {
   const { correction, message, details } = error;
   if (!correction) return error;
@@ -87,7 +86,6 @@ function explained(error: ParseFault): UsageError {
   });
 }
 
-/** Drops the remark of an example, such as `hooktrail logout  # of this profile`. */
 function commandOfExample(example: Example): AdvisedCommand {
   const [, words = ''] = /^hooktrail (.*?)( {2,}#.*)?$/.exec(exampleLine(example)) ?? [];
   return hooktrail(words);

@@ -22,13 +22,11 @@ import { FLAG_SYNONYMS, SECRET_FLAGS } from './synonyms.ts';
 interface UnknownFlag {
   readonly name: string;
   readonly inline: string | undefined;
-  /** The next word, if it may be the flag's value. */
   readonly following: string | undefined;
   readonly value: string | undefined;
   readonly command: Command;
   readonly words: readonly string[];
   readonly at: number;
-  /** Number of words for the flag and its value. */
   readonly count: number;
   readonly problem: string;
 }
@@ -52,7 +50,6 @@ export function correctFlag(flag: string, command: Command, words: readonly stri
   return firstCorrection(FLAG_RULES, fault) ?? meantOrMoved(fault);
 }
 
-/** Commands that summarize events, and always exit with 0. */
 const WITHOUT_ALARM: ReadonlySet<string> = new Set(['explain', 'stats', 'about', 'report']);
 
 export const FLAG_RULES: readonly Rule<UnknownFlag>[] = [
@@ -134,7 +131,6 @@ function misplacedCommand(command: Command, words: readonly string[]): number | 
   return isOfAnother ? undefined : words.indexOf(word, words.indexOf(command.name()) + 1);
 }
 
-/** Flags of other programs that take a command to run. */
 const EXEC_FLAG = /^--(exec|execute|run|cmd|command|on-event|then)$/;
 
 function asCommandAtEnd({
@@ -153,14 +149,12 @@ function asCommandAtEnd({
   return { problem, words: [...words.toSpliced(at, count), '--', ...run] };
 }
 
-/** Flags of other programs that sort results. */
 const ORDER_FLAG = /^--(sort|sort-by|sort-order|order|order-by|desc|descending|newest|newest-first)$/;
 const OLDEST_FIRST = /^(asc|ascending|oldest|oldest-first)$/i;
 const NEWEST_FIRST = /^(desc|descending|newest|newest-first)$/i;
 const ORDERS =
   "events come newest first, and oldest first with --reverse; by another field with --jq 'sort_by(.field)'";
 
-/** Replaces a sort flag by `--reverse`, or drops it for the usual order. */
 function asOrder({ name, value, command, words, at, count, problem }: UnknownFlag): Correction | undefined {
   if (!ORDER_FLAG.test(name)) return undefined;
   if (!hasOption(command, '--reverse')) {
@@ -209,7 +203,6 @@ function meantOrMoved(fault: UnknownFlag): Correction {
   return moved(fault, used, isEarly, meant);
 }
 
-/** Moves a flag from before the command to after it. */
 function moved(
   { name, command, words, at, problem }: UnknownFlag,
   used: number,
@@ -239,7 +232,6 @@ function wordsMeant({ name, value, command }: UnknownFlag): readonly string[] | 
   return meant && value !== undefined && isValued(meant) ? [...meant, value] : meant;
 }
 
-/** Returns the meanings of another program's flag, the most likely first. */
 function meaningsOf(name: string, value = ''): readonly string[] {
   const [, ...meanings] = FLAG_SYNONYMS.find(([typed]) => typed.split(' ').includes(name)) ?? [];
   // In `webhooks replay --to URL` it is not a time.

@@ -4,7 +4,6 @@ import { CONNECTION } from '../settings/flag-values.ts';
 import type { Flag, FlagFacts } from '../settings/flags.ts';
 import { wrapWords } from '../terminal/cell-width.ts';
 
-/** Flags that few people need, in any command. */
 const RARE_FLAGS = new Set([
   '--page-size',
   '--concurrency',
@@ -15,7 +14,6 @@ const RARE_FLAGS = new Set([
 ]);
 const RARELY_NEEDED = 'Rarely needed:';
 
-/** The blocks that many commands share, in their order at the end of `--help`. */
 const SHARED_BLOCKS = ['Filters:', 'Format:', RARELY_NEEDED];
 
 /** Lines of a small terminal, without the shell's next prompt. */
@@ -137,7 +135,6 @@ export function factsOf(option: Option | Flag): FlagFacts {
   return 'facts' in option ? option.facts : {};
 }
 
-/** Formats a flag's description, its default, and the variables that also set it. */
 export function flagText(description: string, { preset, variables = [] }: FlagFacts): string {
   const byDefault = preset === undefined ? '' : ` (default: ${preset})`;
   return `${description}${byDefault}${variables.length > 0 ? ` [${variables.join(', ')}]` : ''}`;
@@ -147,7 +144,6 @@ function flagsOf(options: readonly Option[]): string {
   return options.map(({ long, short }) => long ?? short).join(' ');
 }
 
-/** Returns as many clauses from the start of a description as fit. */
 export function firstClauses(text: string, room: number): string {
   let kept = text;
   if (kept.length > room) kept = kept.replace(/ \([^()]*\)$/, '');
@@ -172,7 +168,6 @@ export function exampleLine(example: Example): string {
   return (typeof example === 'string' ? example : example.powershell).replaceAll(/ \\\n\s*/g, ' ');
 }
 
-/** Formats rows of two columns, the second aligned and wrapped, as one text each. */
 export function alignedColumns(
   rows: readonly (readonly [left: string, right: string])[],
   width: number,

@@ -23,7 +23,6 @@ interface ExcessWord {
   readonly problem: string;
 }
 
-/** Turns an excess word into the value of a likely flag. */
 export function correctOperand(command: Command, words: readonly string[]): Correction {
   const taken = command.registeredArguments.filter(({ variadic }) => !variadic).length;
   const word = command.args[taken] as string;
@@ -122,12 +121,10 @@ function asValueOfFlag({ word, command, words, at, taken, problem }: ExcessWord)
   return meant && at !== -1 ? { problem, words: words.toSpliced(at, 1, ...meant) } : undefined;
 }
 
-/** Returns the first flag, with its value, that the command has. */
 function firstOffered(command: Command, flags: readonly string[][]): string[] | undefined {
   return flags.find(([flag = '']) => flag === '--help' || hasOption(command, flag));
 }
 
-/** Returns the flags that a word may be a value for, in order of preference. */
 export function flagForWord(word: string, words: readonly string[]): string[][] {
   for (const meaning of MEANINGS) {
     const flags = meaning(word, words);

@@ -31,7 +31,6 @@ import { fullHelp, shortHelp } from './help-text.ts';
 import { helpWidth, printHelp, printProgramHelp, wantsShortHelp } from './program-help.ts';
 
 export interface Program extends CommandTree {
-  /** Prints the output or the help; throws every failure. */
   run(argv: readonly string[]): Promise<ExitCode>;
   readonly flags: GlobalFlags;
   settings(): Promise<RunSettings>;
@@ -84,7 +83,6 @@ class LazyProgram implements Program {
     return await this.#settings;
   }
 
-  /** Adds the commands of a group; `list` is the default command. */
   #add(group: Command, nodes: Nodes, heading?: string): void {
     for (const [name, [summary, content, examples]] of Object.entries(nodes)) {
       const settings = { isDefault: name === 'list', hidden: heading === HIDDEN };
@@ -241,6 +239,5 @@ class LazyCommand extends Command implements TreeCommand, StrictCommand {
 /** Thrown instead of printing help, since commander's own printing cannot wait for a pager. */
 class HelpRequest extends Error {
   declare readonly command: LazyCommand;
-  /** True if a command is missing. */
   declare readonly isError: boolean;
 }

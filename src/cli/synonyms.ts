@@ -3,7 +3,6 @@ import { type Advice, advise, hooktrail } from '../advice.ts';
 import { fieldFlag, filterKeys } from '../filters/filter-keys.ts';
 import { wordsOf } from './help-text.ts';
 
-/** Words that people try for a command: single words, or two in a row. */
 const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
   login: 'auth login, auth, signin, sign-in, configure, init, setup, profiles add, profiles create',
   logout: 'auth logout, signout, sign-out',

@@ -297,7 +297,6 @@ function clockOutcome(peer: string, skewMs: number): Outcome {
   return fail(message, "set this machine's clock, by NTP for instance");
 }
 
-/** Checks that a client's key or assertion can be read. */
 async function clientFindings(settings: Settings, context: Context): Promise<Finding[]> {
   const { authUrl } = settings;
   const names = ['HOOKTRAIL_CLIENT_KEY', 'HOOKTRAIL_CLIENT_ASSERTION'] as const;

@@ -170,7 +170,6 @@ export function configFolder({ environment, machine }: Pick<Context, 'environmen
   }
   if (machine.platform === 'darwin') return path.join(home, 'Library', 'Application Support', 'hooktrail');
   const xdg = environment['XDG_CONFIG_HOME'];
-  // The XDG specification requires ignoring relative paths.
   return path.join(xdg && path.isAbsolute(xdg) ? xdg : path.join(home, '.config'), 'hooktrail');
 }
 

@@ -88,7 +88,6 @@ export async function startReplacement(file: string, mode: number) {
   return { temporary, handle, finish, abandon };
 }
 
-/** Follows the final name in the name of an unfinished file. */
 const UNFINISHED = /\.[0-9a-f]{16}\.tmp$/;
 
 /** Returns undefined for the name of a finished file. */

@@ -20,7 +20,6 @@ import { parseTime } from '../time/time-text.ts';
 
 export interface LookOptions extends SourceOptions {
   readonly text: string;
-  /** Most events kept, the newest. */
   readonly limit: number | undefined;
   readonly allProfiles: boolean | undefined;
 }
@@ -31,11 +30,8 @@ export interface EventWithText {
   readonly field: string;
   readonly item: Buffer;
   readonly createdOn: Instant | undefined;
-  /** The texts of `KNOWN_FIELDS`, in order. */
   readonly shown: readonly (string | undefined)[];
-  /** The recipient, by the name field. */
   readonly who: string | undefined;
-  /** The callback address of its subscription, if known. */
   readonly address: string | undefined;
 }
 
@@ -46,11 +42,9 @@ export interface FindReport {
   /** Events with the text, including those beyond the limit. */
   readonly matches: number;
   readonly events: number;
-  /** Profiles searched; empty for stored events. */
   readonly profiles: readonly string[];
   /** The time span searched; undefined for all stored events. */
   readonly window: { readonly after: Instant; readonly before: Instant } | undefined;
-  /** Why some profiles were not searched. */
   readonly failure: HooktrailError | undefined;
 }
 
@@ -166,7 +160,6 @@ async function findInPlace(
   });
 }
 
-/** Limits the filters to the last seven days, unless they have a start. */
 function withWeek(filters: EventFilters, now: number): EventFilters {
   if (filters.after) return filters;
   const given = (text: string) => ({ flag: '--since', text, time: parseTime(text) });
@@ -176,7 +169,6 @@ function withWeek(filters: EventFilters, now: number): EventFilters {
   return new EventFilters({ ...filters, after: after as NonNullable<EventFilters['after']> });
 }
 
-/** Returns a function that finds the field with the text as a whole word. */
 function lookFor(text: string): (items: Items, item: number) => string | undefined {
   // Search for a GUID in the form used in events, even if typed with braces, quotes or without dashes.
   const [guid, another] = guidsIn(text);

@@ -28,7 +28,6 @@ export interface GetOptions extends SourceOptions {
   readonly batch: number;
   /** True if nothing is printed without items; other formats need their start and end. */
   readonly isForPeople: boolean;
-  /** True to show the addresses of subscriptions. */
   readonly takesNames: boolean;
 }
 
@@ -141,7 +140,6 @@ async function printAll(
   return missing;
 }
 
-/** Returns the wording for missing events, with the next step of the first. */
 function absenceOf({ filters, from }: Pick<GetOptions, 'filters' | 'from'>) {
   const isFiltered = filters.texts().length > filters.eventIds.length;
   if (isFiltered) return { found: 'found by these filters', next: 'without the filters it may be found' };

@@ -49,10 +49,8 @@ export async function* idsOfInput(
   onEmpty();
 }
 
-/** For an empty list, which a scheduled pipe may bring. */
 export const EMPTY_LIST = 'standard input holds no event id: there is nothing to do';
 
-/** The next step for a list without ids. */
 const ID_LIST = 'give one event id a line, or the output of events search';
 
 export function noIds(): UsageError {
@@ -61,18 +59,15 @@ export function noIds(): UsageError {
   });
 }
 
-/** Headings of id columns in tables of events, and of statistics by a field. */
 const TABLE_HEADING = /(?<!\S)(?:eventid|example)(?!\S)/i;
 const BRACKETS = /^[\s[\],]*$/;
 
-/** A list of ids, whose first lines show its form. */
 class IdInput {
   /** True while there is no line, a header alone, or `[]`. */
   isEmpty = true;
   readonly #lines: AsyncIterator<string>;
   /** Lines that show the form: blank ones, brackets, and the first one with text. */
   readonly #head: string[] = [];
-  /** The trimmed texts of these lines. */
   #start = '';
 
   private constructor(lines: AsyncIterator<string>) {
@@ -157,7 +152,6 @@ class IdInput {
     if (!rows.end()) throw new UsageError(`standard input, line ${count}: the CSV ends within a cell`);
   }
 
-  /** Reads the ids in a table's column that begins at an index. */
   async *#idsOfTable(index: number): AsyncGenerator<string> {
     // Wide characters before the column may shift it.
     for await (const [line] of this.#numbered((first) => first === this.#head.at(-1)))
@@ -183,7 +177,6 @@ function idsIn(value: unknown): readonly string[] {
   return HOLDERS.flatMap((name) => (name in value ? idsIn(value[name]) : []));
 }
 
-/** Finds the id under another name: a whole path, as in `--fields`, or `event_id`. */
 function valueOfPath(value: Readonly<Record<string, unknown>>): unknown {
   return Object.entries(value).find(([name]) => isNameOfIds(name))?.[1];
 }

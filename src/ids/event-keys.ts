@@ -51,7 +51,6 @@ export class EventKeys {
     return this.get(key) !== undefined;
   }
 
-  /** Undefined if the key is missing. */
   get(key: EventKey): number | undefined {
     this.#read(key);
     const rank = this.#index[this.#placeOfWanted()] as number;
@@ -239,7 +238,6 @@ function wordAt(bytes: Buffer, at: number): number | undefined {
 const NO_DIGIT = 255;
 const DIGITS = new Uint8Array(256).fill(NO_DIGIT);
 for (const [value, digit] of [...'0123456789abcdef'].entries()) DIGITS[digit.charCodeAt(0)] = value;
-/** Also has capitals. */
 const ANY_CASE = Uint8Array.from(DIGITS);
 for (const [value, digit] of [...'ABCDEF'].entries()) ANY_CASE[digit.charCodeAt(0)] = 10 + value;
 

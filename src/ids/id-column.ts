@@ -2,7 +2,6 @@ import { UsageError } from '../errors.ts';
 import { isGuid, pastedGuid } from '../items/items.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
 
-/** A column of a table, or a path of JSON, that may hold event ids. */
 export interface ColumnFacts {
   readonly name: string;
   /** Number of distinct GUIDs in the rows examined, in cells without other text. */

@@ -18,7 +18,6 @@ import { EventKeys, eventKey, isHexDigit, readGuid } from './event-keys.ts';
 import { type ColumnFacts, chooseColumn, countGuids, holdsGuid, type IdColumn } from './id-column.ts';
 import { TableColumnReader, tableFormOf } from './table-rows.ts';
 
-/** Event ids from a dump of a database, a log, or any other file. */
 export interface ReceivedIds {
   /** Numbers are the counts in the file. */
   readonly keys: EventKeys;
@@ -114,7 +113,6 @@ async function readText(ids: IdCounter, stream: Readable): Promise<void> {
   if (!rows.end()) throw ids.cutOff('a row');
 }
 
-/** Converts UTF-16 text, as written by PowerShell, to UTF-8. */
 async function* asUtf8(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let decoder: InstanceType<typeof TextDecoder> | undefined;
   let isFirst = true;
@@ -187,7 +185,6 @@ function pathsWithGuids(values: readonly unknown[]): ColumnFacts[] {
   return [...texts].map(([name, found]) => ({ name, guids: countGuids(found) }));
 }
 
-/** Yields the scalars in a JSON value, with their paths as in `--fields`. */
 function* leavesOf(value: unknown, path: string): Generator<readonly [path: string, leaf: unknown]> {
   if (Array.isArray(value)) {
     for (const element of value) yield* leavesOf(element, `${path}[]`);
@@ -266,7 +263,6 @@ class IdCounter {
     this.progress.update({ note: `${grouped(this.keys.size)} ids` });
   }
 
-  /** Counts the GUIDs before an offset, and returns their number. */
   addText(bytes: Buffer, end: number): number {
     let found = 0;
     for (let at = 0; at < end; at++) {
@@ -281,7 +277,6 @@ class IdCounter {
     return found;
   }
 
-  /** Counts the id in a table cell, if there is one. */
   addCell(bytes: Buffer, start: number, end: number): void {
     let at = start;
     while (at < end && !isWord(bytes[at])) at++;

@@ -7,7 +7,6 @@ const RETURN = 0x0d;
 /** Separators of tables: of CSV, of Excel with decimal commas, of TSV, and of `psql`. */
 const SEPARATORS = [',', ';', '\t', '|'] as const;
 
-/** The form of a table, detected from its first rows. */
 export interface TableForm {
   readonly separator: number;
   /** True if quoted cells may hold separators and line feeds. */

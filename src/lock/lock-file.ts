@@ -151,7 +151,6 @@ async function numberedNames(folder: string): Promise<string[]> {
   return numbered.map(({ name }) => name);
 }
 
-/** Creates an error that is reported like one of the file system. */
 function fault(message: string): Error {
   return Object.assign(new Error(message), { code: 'EINVAL', syscall: 'open' });
 }
@@ -218,7 +217,6 @@ export async function conditionOf(holder: Holder, here: Here, isShared = false):
   return await conditionOfProcess(holder, here);
 }
 
-/** For a process of this machine and this process namespace. */
 async function conditionOfProcess(holder: Holder, here: Here): Promise<HolderCondition> {
   const found = here.platform === 'linux' ? await inspect(holder.pid) : 'absent';
   if (found === 'absent') return here.hasProcess(holder.pid) === false ? 'dead' : 'unknown';

@@ -134,7 +134,6 @@ async function take<T>(
   const place = { folder, isShared, remake: locate };
   const claim = await waitAndClaim(place, self, context, { subject, ...options }).catch(explain);
   if ('result' in claim) return claim;
-  // Leftover files do no harm.
   await tidyLock(folder, claim.number).catch(() => undefined);
   const lost = new AbortController();
   let beating = Promise.resolve();
@@ -235,7 +234,6 @@ class HolderWatch {
     return this.#seen?.number === latest.number && !latest.released;
   }
 
-  /** Records the lock's state, and from time to time checks the holder's condition. */
   async see(latest: LockState, ask: (holder: Holder) => Promise<HolderCondition>): Promise<void> {
     const isSame = this.#isSame(latest);
     const isSilent = isSame && this.#seen?.text === latest.text;

@@ -31,7 +31,6 @@ export const answerShape = {
 export interface List {
   readonly name: string;
   readonly elements: readonly unknown[];
-  /** Number of all elements, if known. */
   readonly total: number | null;
   /** Number of elements too large for any answer. */
   readonly unfit: number;
@@ -139,7 +138,6 @@ export function elementsOf(lines: readonly string[]): { elements: unknown[]; unf
   return { elements, unfit };
 }
 
-/** True if objects and lists are nested this deep. */
 function hasLevels(value: unknown, levels: number): boolean {
   if (value === null || typeof value !== 'object') return false;
   return levels === 1 || Object.values(value).some((member) => hasLevels(member, levels - 1));

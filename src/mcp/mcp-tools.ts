@@ -23,7 +23,6 @@ import {
 import { type CommandResult, runLine } from './mcp-lines.ts';
 
 export interface McpFlags {
-  /** Files that tools may read. */
   readonly allowFile?: readonly string[];
 }
 
@@ -402,7 +401,6 @@ function linesAnswer(
   return listAnswer(facts, { ...part, name: 'items', total: matching ?? null, advice }, warnings);
 }
 
-/** Returns a summary with the elements of its list from the cursor on. */
 function summaryAnswer(
   { stdout, warnings }: CommandResult,
   name: string,
@@ -453,7 +451,6 @@ function maskedLines(ndjson: string): string {
     .join('\n');
 }
 
-/** Reads ids from the arguments, or from a file allowed by the user. */
 function receivedIdsFrom(allowed: readonly string[]): ReceivedIds {
   const files = new Set(allowed.map((file) => path.resolve(file)));
   return ({ ids, file }) => {
@@ -512,7 +509,6 @@ export function registerTools(server: McpServer, { flags, context, invoke }: Cal
   }
 }
 
-/** Aborts after so many seconds, unless the call is over before. */
 function limitTime(seconds: number, clock: Clock, over: AbortController): AbortSignal {
   const late = new AbortController();
   const failure = new ServiceError(`the call took longer than ${seconds} s`, {
@@ -526,7 +522,6 @@ function limitTime(seconds: number, clock: Clock, over: AbortController): AbortS
   return late.signal;
 }
 
-/** Joins the values of a flag with commas. */
 function valueWord(value: unknown, kind: FilterKey['kind'] | undefined): string {
   const values = [value].flat().map(String);
   return (kind === 'text' ? values.map(escapeCommas) : values).join(',');

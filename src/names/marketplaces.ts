@@ -61,7 +61,6 @@ export function marketplaceFilter(wanted: readonly string[]): KeepItems {
 const LIST_NAME = Buffer.from('marketplaceIds');
 const LIST_END = ']';
 
-/** Detects that events of several marketplaces are mixed. */
 export class MarketplaceMix {
   readonly #read = createMarketplaceReader();
   readonly #ids = new Set<string>();
@@ -93,13 +92,11 @@ export class MarketplaceMix {
     return true;
   }
 
-  /** Returns the marketplaces found, unless one is common to all events. */
   get ids(): readonly string[] | undefined {
     return this.#common?.length === 0 ? [...this.#ids].sort() : undefined;
   }
 }
 
-/** `marketplace 2001`, or `marketplaces 2001, 2002`. */
 export function marketplacesText(ids: readonly string[]): string {
   return `${ids.length === 1 ? 'marketplace' : 'marketplaces'} ${ids.join(', ')}`;
 }

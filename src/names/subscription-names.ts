@@ -12,7 +12,6 @@ type SubscriptionState = 'on' | 'off' | 'gone';
 
 export interface NamedSubscription {
   readonly id: string;
-  /** Undefined if the service does not return it. */
   readonly callbackUrl: string | undefined;
   readonly state: SubscriptionState;
   /** Marketplaces in its rules; empty if the service does not return them. */
@@ -41,7 +40,6 @@ export class SubscriptionNames {
   readonly #byId = new Map<string, NamedSubscription>();
   readonly #asked = new Set<string>();
   readonly #listing: Promise<Listing>;
-  /** Undefined until the service has answered. */
   #known: Listing | undefined;
 
   constructor(service: Service, { clock, signal }: Pick<Context, 'clock' | 'signal'>) {
@@ -183,7 +181,6 @@ function textsIn(rules: unknown, member: string): string[] {
   return texts.length === values.length ? texts : [];
 }
 
-/** Finds a word in the addresses, ignoring case; an empty word matches none. */
 export function withWord(subscriptions: readonly NamedSubscription[], word: string): NamedSubscription[] {
   const wanted = word.trim().toLowerCase();
   if (wanted === '') return [];

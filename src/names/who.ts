@@ -5,7 +5,6 @@ import { withoutGuidCase } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { UTC } from '../time/time-zone.ts';
 
-/** The recipient, as far as the event shows it. */
 export interface Who {
   /** Values of the name field: a list has one for each recipient. */
   readonly names: readonly string[];

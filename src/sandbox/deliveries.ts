@@ -10,7 +10,6 @@ export interface DeliveryOptions {
   readonly url: string;
   /** Sent as the `Api-Token` header (service description, part 5). */
   readonly apiToken: string;
-  /** Share (0 to 1) of events delivered twice, even if the first delivery succeeded. */
   readonly duplicates?: number | undefined;
   /**
    * Longest random delay of a delivery in milliseconds, which makes deliveries arrive out of order; 300 by

@@ -25,7 +25,6 @@ export class Random {
     return this.uint32() / 0x100000000;
   }
 
-  /** Returns an integer of at least 0 and less than `bound`. */
   below(bound: number): number {
     return Math.floor(this.float() * bound);
   }

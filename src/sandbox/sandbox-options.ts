@@ -7,7 +7,6 @@ export interface SandboxOptions
   extends Optional<Behaviour>,
     Optional<Pick<SandboxSettings, 'clientId' | 'clientSecret' | 'vendor' | 'redirectUri'>> {
   readonly port?: number | undefined;
-  /** The form of items, errors and deliveries; `published` by default. */
   readonly shape?: ShapeName | undefined;
   readonly events?: number | undefined;
   readonly seed?: number | undefined;
@@ -17,9 +16,7 @@ export interface SandboxOptions
    * real time.
    */
   readonly now?: number | (() => number) | undefined;
-  /** Events per second that the sandbox adds by itself; none by default. */
   readonly rate?: number | undefined;
-  /** Delivers events added while the sandbox runs, but not the seeded history. */
   readonly deliveries?: DeliveryOptions | undefined;
   /** The header with the token in the answer to a renewal; `Api-Key` by default. */
   readonly renewHeader?: RenewHeader | undefined;

@@ -14,7 +14,6 @@ export class DBusError extends Error {
 
 export class DBusTimeout extends Error {}
 
-/** A method call, limited to the argument types of the Secret Service check. */
 export interface MethodCall {
   readonly destination: string;
   readonly path: string;
@@ -47,7 +46,6 @@ export async function openDBus(socketPath: string, userId: number, limitMs: numb
   let received = Buffer.alloc(0);
   let serial = 0;
 
-  /** Consumes a value from the start of the stream as soon as it is complete. */
   const receive = async <Value>(
     decode: (bytes: Buffer) => { value: Value; size: number } | undefined,
   ): Promise<Value> => {
@@ -135,7 +133,6 @@ function unescaped(value: string): string {
   }
 }
 
-/** Values of the types that this program's calls and their replies need. */
 type Value = string | number | boolean | readonly Value[];
 
 /**
@@ -205,7 +202,6 @@ function decodeReply(bytes: Buffer): { value: Reply; size: number } | undefined 
   return { value, size };
 }
 
-/** Splits a signature into complete types: `sa{ss}` into `s` and `a{ss}`. */
 function typesIn(signature: string): string[] {
   return signature.match(/a*(?:\([a-z]+\)|\{[a-z]+\}|[a-z])/g) ?? [];
 }

@@ -34,7 +34,6 @@ export function openFileVault(binding: Binding, context: FileVaultContext): Vaul
   const copies = openSecretCopies(binding, 'vault', context);
   let sealKey: FileKey | undefined;
   let lastWritten = 0;
-  /** True if a file sealed the other way counts as empty. */
   let isAnew = false;
 
   const keyToSeal = async () => {
@@ -89,7 +88,6 @@ export function openFileVault(binding: Binding, context: FileVaultContext): Vaul
 interface Opening {
   readonly place: string;
   readonly profile: string;
-  /** The file that the copy may stand in for. */
   readonly vaultFile: string;
   readonly isAnew: boolean;
   readonly decrypted: (given: string, file: Buffer) => Promise<string | undefined>;
@@ -142,7 +140,6 @@ function damaged(how: string, place: string): NotSignedInError {
   });
 }
 
-/** `given`: the secret given instead, if any. */
 function otherSeal(place: string, kind: 'passphrase' | 'key', given: string | undefined): UsageError {
   const [was, other, give] =
     kind === 'key'

@@ -199,7 +199,6 @@ async function secretOfCommand(
   const child = spawn(command, {
     shell: true,
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Hides the program's other secrets from the command.
     env: Object.fromEntries(Object.entries(environment).filter(([name]) => !secrets.includes(name))),
     windowsHide: true,
   });

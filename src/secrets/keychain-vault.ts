@@ -24,9 +24,7 @@ type KeychainVaultContext = Pick<Context, 'environment' | 'machine' | 'clock' | 
 const ITEM_LIMIT_BYTES = 2_048;
 
 interface Item {
-  /** Encrypts the file of this sign-in; 32 bytes. */
   readonly key: Buffer;
-  /** The refresh token and the client secret, unless they are too long. */
   readonly secrets?: StoredSecrets | undefined;
 }
 
@@ -70,7 +68,6 @@ export function openKeychainVault(binding: Binding, context: KeychainVaultContex
     async probe() {
       await probeKeychain(await open(), account(`probe-${context.machine.pid}`));
       await probeSecretFolder(context);
-      // Read the item now, so that `write` does not have to.
       await readItem();
     },
     async startReading() {

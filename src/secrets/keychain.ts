@@ -120,7 +120,6 @@ class SessionKeychain implements Keychain {
   }
 }
 
-/** Looks for missing items by D-Bus, and reads those that exist in another session. */
 function checkedByBus(keychain: SessionKeychain, context: KeychainContext, limitMs: number): Keychain {
   return {
     get: async (account) => {

@@ -16,7 +16,6 @@ export interface Secrets {
   readonly client?: 'key' | 'assertion' | 'none' | undefined;
   /** The provider's name at sign-in, the audience of the client's assertions. */
   readonly issuer?: string | undefined;
-  /** Set while a process spends the refresh token, until it has stored the successor. */
   readonly spending?: Spending | undefined;
 }
 
@@ -32,7 +31,6 @@ export interface AccessToken {
   readonly token: string;
   /** Milliseconds since the epoch, from `expires_in`; undefined if the answer had none. */
   readonly expiresAt?: number | undefined;
-  /** The granted scopes, separated by spaces, if the answer named them. */
   readonly scope?: string | undefined;
 }
 
@@ -50,7 +48,6 @@ export interface Binding {
  */
 export interface Vault {
   readonly kind: 'keychain' | 'file';
-  /** Shown by `status`: the keychain's name or the file's path. */
   readonly place: string;
   /**
    * Checks that secrets can be written and read back, and leaves nothing behind. `anew`: for a sign-in that

@@ -4,10 +4,8 @@ import { didYouMean } from './nearest-word.ts';
 
 // `--help` loads this file, so nothing here may import commander or the settings.
 
-/** The heading of connection flags, which help shows in one line. */
 export const CONNECTION = 'Connection:';
 
-/** A parser with the type of its values, for `help --json`. */
 export type FlagParser<Value> = ((text: string) => Value) & { readonly takes: FlagType };
 export interface FlagType {
   readonly type: 'integer' | 'number' | 'duration' | 'size' | 'url';
@@ -64,7 +62,6 @@ export function oneOf<Word extends string>(
   };
 }
 
-/** `a, b or c`. */
 export function orList(texts: readonly string[]): string {
   const [only = '', ...others] = texts;
   return others.length === 0 ? only : `${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}`;

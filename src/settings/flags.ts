@@ -4,9 +4,7 @@ import { Option } from 'commander';
  * Facts about a flag as values: help formats them as text, `help --json` and completion use them directly.
  */
 export interface FlagFacts {
-  /** The default, or words for one that depends on more. */
   readonly preset?: string | number | undefined;
-  /** Environment variables that also set the value. */
   readonly variables?: readonly string[] | undefined;
   readonly isRepeatable?: true | undefined;
 }

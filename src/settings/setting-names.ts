@@ -15,24 +15,18 @@ export const settingDefaults = {
   errorFormat: 'text',
 } as const;
 
-/** Every setting with its saved name, its meaning and its parser. */
 export const settingNames = {
   authUrl: setting('auth-url', 'identity provider', serviceUrl),
   baseUrl: setting('base-url', 'event service', serviceUrl),
   clientId: setting('client-id', 'client id', clientId),
   vendor: setting('vendor', 'vendor of the media type', vendorName),
-  /** Separated by spaces. */
   scope: setting('scope', 'scopes', scopeList),
   redirectUri: setting('redirect-uri', 'redirect URI', redirectUri),
   /** The `iss` required in a redirect (RFC 9207), or `none` to skip the check. */
   issuer: setting('issuer', 'expected issuer', issuer),
-  /** `UTC`, `local`, or a name of the IANA database. */
   timezone: setting('timezone', 'zone of times shown and typed', timezone),
-  /** In the syntax of `--fields`. */
   fields: setting('fields', 'columns of tables', String),
-  /** A path as in `--by`. */
   nameField: setting('name-field', 'field that names who an event is for', String),
-  /** Ids separated by commas, or `all`. */
   marketplace: setting('marketplace', 'marketplace that events are kept to', marketplaceIds),
   errorFormat: setting('error-format', 'form of errors and warnings: text or json', either('text', 'json')),
   store: setting('store', 'where secrets live', either('keychain', 'file')),
@@ -156,7 +150,6 @@ function add(command: Command, names: readonly SettingName[], group?: string): C
 
 type FlagText = readonly [placeholder: string, text: string, preset?: string];
 
-/** The placeholder, the help text and the default of each setting's flag. */
 const flagTexts: { readonly [Name in SettingName]?: FlagText } = {
   authUrl: ['url', 'the identity provider, where sign-in happens'],
   baseUrl: ['url', 'the event service'],

@@ -32,7 +32,6 @@ export interface GivenSetting {
 
 export interface ChosenProfile {
   readonly profile: string;
-  /** True if anything is saved under that name. */
   readonly profileExists: boolean;
 }
 
@@ -82,7 +81,6 @@ export class RunSettings {
     return this.#typed('fields');
   }
 
-  /** The field that names an event's recipient, as typed. */
   get nameField(): GivenSetting | undefined {
     return this.#typed('nameField');
   }
@@ -111,7 +109,6 @@ export class RunSettings {
     return resolveSettings(this.#flags, environment, this.#saved, needed, configPath(this.#context));
   }
 
-  /** Returns the settings with a person's answers in place of the flags. */
   with(answers: SettingFlags): RunSettings {
     return new RunSettings({ ...this.#flags, ...answers }, this.#context, this.#config);
   }
@@ -270,7 +267,6 @@ export type SavedProfile = Record<string, string>;
 
 export interface SavedConfig {
   version: 1;
-  /** The default profile. */
   profile?: string;
   profiles: Record<string, SavedProfile>;
 }

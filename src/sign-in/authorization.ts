@@ -119,7 +119,6 @@ export function errorIn(parameters: URLSearchParams): string | undefined {
   return terminalSafeLine(`${error}${description ? ` (${description})` : ''}`.slice(0, ERROR_CHARACTERS));
 }
 
-/** Returns the redirect's issuer on one line, with control characters escaped. */
 export function issuerText(issuer: string | undefined): string {
   return issuer === undefined ? 'no issuer' : `the issuer ${terminalSafeLine(issuer.slice(0, 300))}`;
 }

@@ -203,7 +203,6 @@ export const methodWords: { readonly [Method in ProofMethod]: string } = {
   none: 'a public client, without a secret',
 };
 
-/** Next steps after a refusal of a client without a secret. */
 const REFUSED: { readonly [Method in Exclude<ProofMethod, 'secret'>]: Advice } = {
   key: 'check --client-id, that the provider has the public half of the key in HOOKTRAIL_CLIENT_KEY_FILE, its id (HOOKTRAIL_CLIENT_KEY_ID), and the name of the provider (--issuer), which is the audience',
   assertion:
@@ -211,7 +210,6 @@ const REFUSED: { readonly [Method in Exclude<ProofMethod, 'secret'>]: Advice } =
   none: advise`check --client-id, and that the provider has it as a public client; one with a secret signs in with ${hooktrail('login --client-secret-stdin')}`,
 };
 
-/** `secret`: the next step for a client with a secret. */
 export function refusedStep(method: ProofMethod, secret: Advice): Advice {
   return method === 'secret' ? secret : REFUSED[method];
 }

@@ -40,7 +40,6 @@ export async function receivePasted(
   });
 }
 
-/** Groups the lines of each address, which may have been split. */
 async function* pastedAddresses(
   lines: Lines,
   request: AuthorizationRequest,
@@ -108,7 +107,6 @@ async function promptRedirect(
   return answer as unknown as AuthorizationAnswer;
 }
 
-/** True if an address starts on this line. */
 function beginsAddress(line: string, { redirectUri }: AuthorizationRequest): boolean {
   const bare = line.trim().replace(/^["'<]/, '');
   return /^https?:\/\//i.test(bare) || bare.startsWith(`${redirectUri.url.host}/`);

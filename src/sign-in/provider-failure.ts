@@ -13,11 +13,8 @@ import { type HttpResponse, TransportError } from '../http/transport.ts';
 export interface ProviderAdvice {
   /** If there was no answer; follows "check the network, then". */
   readonly again: string;
-  /** If the client or its secret is refused. */
   readonly refused: Advice;
-  /** If the client may not use this grant. */
   readonly notAllowed?: Advice;
-  /** If the request is refused without an error code. */
   readonly badRequest?: Advice;
   /** Instead of `again`, if the request may have been carried out. */
   readonly unknown?: string;
@@ -36,7 +33,6 @@ export const STORED: ProviderAdvice = {
   unknown: 'run the command again to find out whether the sign-in is kept',
 };
 
-/** The next step if the peer is probably not an identity provider. */
 export const CHECK_ADDRESS = 'check --auth-url (HOOKTRAIL_AUTH_URL)';
 
 /** The provider refused; has the error code and description of RFC 6749 section 5.2, if given. */
@@ -54,7 +50,6 @@ export class RefusedGrantError extends NotSignedInError {
 /** Error codes, other than `invalid_grant`, for a refusal of this client, secret or user. */
 const REFUSALS = ['invalid_client', 'unauthorized_client', 'unsupported_grant_type', 'access_denied'];
 
-/** Error codes for a refusal of the grant, not of the client. */
 const NOT_ALLOWED = ['unauthorized_client', 'unsupported_grant_type'];
 
 /** Further error codes for a refusal with any status: RFC 6749 section 5.2, RFC 8628 section 3.5. */
@@ -69,7 +64,6 @@ const OTHER_CODES = [
 /** Error codes for a temporary failure (RFC 6749 section 4.1.2.1). */
 const PASSING_CODES = ['server_error', 'temporarily_unavailable'];
 
-/** Some providers' names for `invalid_grant`. */
 const ENDED_GRANT = [
   'bad_refresh_token',
   'bad_verification_code',

@@ -64,7 +64,6 @@ async function findInMetadata<Value>(
   return undefined;
 }
 
-/** Returns an empty document if there is none of this provider. */
 async function readDocument(url: URL, provider: Provider): Promise<JsonObject> {
   const { status, body } = await send(provider, {
     method: 'GET',

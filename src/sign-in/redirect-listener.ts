@@ -33,7 +33,6 @@ export async function listenForRedirect(redirectUri: RedirectUri) {
       },
     );
   });
-  /** Frees the port at once, and closes the sockets that a browser keeps open. */
   const close = () => {
     for (const server of servers) {
       server.close();
@@ -42,7 +41,6 @@ export async function listenForRedirect(redirectUri: RedirectUri) {
   };
   const real = new URL(url);
   real.port = String(bound);
-  /** With port 0 replaced by the port that was bound. */
   const actual = url.port === '0' ? { text: real.href, url: real } : redirectUri;
   return { redirectUri: actual, servers, close };
 }
@@ -55,7 +53,6 @@ const FAREWELL_MS = 2_000;
 export interface RefusedRequest {
   /** For people: `a GET of 127.0.0.1:8976/callback with the error access_denied`. */
   readonly came: string;
-  /** One of a few texts. */
   readonly reason: string;
   /** False for requests that browsers make by themselves, such as for an icon. */
   readonly isRedirect: boolean;

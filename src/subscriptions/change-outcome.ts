@@ -109,7 +109,6 @@ function missingChanges({ wanted, changes }: WantedChange, again: ReadSubscripti
   );
 }
 
-/** True for addresses that differ only in spelling, such as the case of the host. */
 function isSameAddress(before: string | null, after: string | null): boolean {
   const [one, other] = [before, after].map((json) => {
     const value: unknown = JSON.parse(json ?? 'null');

@@ -125,7 +125,6 @@ export async function idOf(word: string, service: Service, call: ChangeCall): Pr
   throw new ServiceError(`the service names the subscription by something that is no GUID: ${id}`);
 }
 
-/** Prints the changes as one JSON object. Values keep the service's spelling. */
 async function printOutcome(
   { found: { id }, wanted, changes }: WantedChange,
   written: boolean,

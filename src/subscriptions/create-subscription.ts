@@ -153,7 +153,6 @@ function idInAnswer({ body, headers }: HttpResponse): string | undefined {
   return located;
 }
 
-/** Returns the id if exactly one listed subscription has the address. */
 async function idInList(callbackUrl: string, service: Service): Promise<string | undefined> {
   const unstopped = { signal: new AbortController().signal };
   const listed = await listSubscriptions(service, unstopped).catch(() => []);

@@ -58,7 +58,6 @@ function tokenInHeader(value: string): string | undefined {
   return another === undefined && isHeaderSafe(token) ? token : undefined;
 }
 
-/** Warns of an answer with two different tokens. Call it after saving the first. */
 export function warnOfSecondToken(
   answer: HttpResponse,
   id: string,

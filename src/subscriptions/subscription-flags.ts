@@ -23,7 +23,6 @@ export function addChangeFlags(command: Command, json: string): void {
   addConnectionFlags(command);
 }
 
-/** Parses a flag that may be repeated, or takes several words separated by commas. */
 export function givenNames(flag: string): (text: string, earlier?: readonly string[]) => readonly string[] {
   return (text, earlier = []) => {
     const words = text.split(',').map((word) => word.trim());
@@ -40,7 +39,6 @@ export const callbackUrl = takes({ type: 'url' }, (text) => {
   });
 });
 
-/** Warns of an address that the service can hardly reach, or not safely. */
 export function pointOut(address: string, reporter: Pick<Reporter, 'warning'>): void {
   const url = new URL(address);
   if (isLoopback(url) || url.hostname === '0.0.0.0' || url.hostname === '[::]')

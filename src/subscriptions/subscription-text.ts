@@ -148,7 +148,6 @@ export interface SubscriptionChange {
   /** JSON; null for a missing member. */
   readonly before: string | null;
   readonly after: string | null;
-  /** For lists: elements, as JSON, in only one of them. */
   readonly added?: readonly string[];
   readonly removed?: readonly string[];
 }

@@ -8,7 +8,6 @@ export interface Palette {
   bad(text: string): string;
   caution(text: string): string;
   accent(text: string): string;
-  /** A match of a search. */
   mark(text: string): string;
 }
 

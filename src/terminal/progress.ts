@@ -96,13 +96,9 @@ export function startProgress(
 export interface ProgressState {
   readonly pages?: number | undefined;
   readonly events?: number | undefined;
-  /** Number of all matching events, if the service gives it. */
   readonly total?: number | undefined;
-  /** Events per second; computed from the elapsed time by default. */
   readonly rate?: number | undefined;
-  /** Seconds until the end, if known. */
   readonly secondsLeft?: number | undefined;
-  /** Why the read is waiting; empty if it is not. */
   readonly note?: string | undefined;
 }
 
@@ -125,7 +121,6 @@ export function progressText(label: string, state: ProgressState, seconds: numbe
   return `${label}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}${note ? `; ${note}` : ''}`;
 }
 
-/** `5 s`, `2 min 5 s`, `1 h 20 min`. */
 function timeLeft(seconds: number): string {
   const whole = Math.ceil(seconds);
   if (whole < 60) return `${whole} s`;

@@ -113,7 +113,6 @@ interface Pasting {
   readonly context: PromptContext;
 }
 
-/** Collects the lines pasted together. The last one may still lack its Enter. */
 async function withRest(
   line: string,
   next: () => Promise<string>,
@@ -160,7 +159,6 @@ export interface Lines {
   next(): Promise<string | undefined>;
 }
 
-/** Runs `work`, which may read lines until the program is interrupted. */
 export async function withLines<Result>(
   { stdin, signal }: Pick<Context, 'stdin' | 'signal'>,
   work: (lines: Lines) => Promise<Result>,

@@ -23,14 +23,12 @@ export interface Reporter {
   readonly palette: Palette;
   /** Prints regardless of options, for text that the user needs to continue. */
   say(text: string): void;
-  /** Prints nothing under `--quiet`. */
   notice(text: Advice): void;
   /** Prints the command line that runs next, after an empty line. */
   command(line: string): void;
   success(text: string): void;
   /** The kind is `usage` by default. */
   warning(text: Advice, parts?: Pick<ErrorParts, 'kind' | 'details' | 'next'>): void;
-  /** Prints under `--verbose` and `--debug`. */
   trace(text: string): void;
 }
 

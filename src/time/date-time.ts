@@ -3,7 +3,6 @@ import { MINUTE_MS, SECOND_MS } from './lengths.ts';
 export interface DateTime {
   /** Seconds since the epoch, as if the clock's time were UTC. */
   readonly wallSeconds: number;
-  /** Digits of the fraction of a second, as written. */
   readonly fraction: string;
   /** `Z` or an offset such as `+02:00`, `+0200`, `+02`; undefined for a wall-clock time. */
   readonly zone: string | undefined;

@@ -54,7 +54,6 @@ export function readDay(tokens: TimeTokens): Day | undefined {
   return readDate(tokens) ?? readDateOfWeekday(tokens) ?? readWeekday(tokens);
 }
 
-/** `friday`, `last friday`. */
 function readWeekday(tokens: TimeTokens): Day | undefined {
   return tokens.attempt(() => {
     const isLast = tokens.attempt(() => tokens.word(LAST) && tokens.sign(' ')) !== undefined;
@@ -116,7 +115,6 @@ export function readMonth(
   return { month, year: tokens.attempt(() => tokens.sign(' ') && tokens.number(4)) };
 }
 
-/** `20261120`. */
 function readBasicDate(tokens: TimeTokens): CalendarDay | undefined {
   const digits = tokens.number(8);
   if (digits === undefined) return undefined;
@@ -124,7 +122,6 @@ function readBasicDate(tokens: TimeTokens): CalendarDay | undefined {
   return { kind: 'calendar', year: digits.slice(0, 4), monthDay, notation: 'basic' };
 }
 
-/** `2026/11/20`. */
 function readSlashedDate(tokens: TimeTokens): CalendarDay | undefined {
   const year = tokens.number(4);
   const month = tokens.numberAfter('/', 2);
@@ -133,7 +130,6 @@ function readSlashedDate(tokens: TimeTokens): CalendarDay | undefined {
   return { kind: 'calendar', year, monthDay: `${month}-${day}` };
 }
 
-/** `20.11.2026`. */
 function readDottedDate(tokens: TimeTokens): CalendarDay | undefined {
   const day = tokens.number(1, 2);
   const month = tokens.sign('.') && tokens.number(1, 2);

@@ -7,11 +7,9 @@ import type { TimeZone } from './time-zone.ts';
 
 /** A whole day or month of a zone's calendar. */
 export interface Period {
-  /** `2026-10-31` or `2026-10`. */
   readonly text: string;
   /** The last instant before the period, at the service's precision of a ten-millionth of a second. */
   readonly after: Instant;
-  /** The first instant after the period. */
   readonly before: Instant;
 }
 
@@ -54,7 +52,6 @@ function periodBetween(first: string, next: string, zone: TimeZone): Period | un
   return { text: first, after: justBefore(start), before: fullText(end) };
 }
 
-/** The instant before a full second. */
 function justBefore({ seconds }: Instant): Instant {
   const { text } = knownInstant((seconds - 1) * SECOND_MS);
   return { text: text.replace('Z', `.${LAST_FRACTION}Z`), seconds: seconds - 1, fraction: LAST_FRACTION };
@@ -67,12 +64,10 @@ export function firstAfter(after: Instant): Instant {
     : after;
 }
 
-/** The same full second as a date-time. */
 function fullText({ seconds }: Instant): Instant {
   return knownInstant(seconds * SECOND_MS);
 }
 
-/** The date that a zone's calendar shows. */
 function wallDate(time: number, zone: TimeZone): string {
   return new Date(time + zone.offsetAt(time)).toISOString().slice(0, 10);
 }

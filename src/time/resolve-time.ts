@@ -20,7 +20,6 @@ export type Time =
   /** A date without its year, as printed in narrow tables: the latest such date in the past. */
   | { readonly kind: 'yearless'; readonly rest: string; readonly zone: Zone };
 
-/** A zone, or an offset from UTC such as `+02:00` or `Z`. */
 export type Zone = TimeZone | string;
 
 /** Resolves a time at `now` (milliseconds since the epoch); undefined outside the years 0 to 9999. */

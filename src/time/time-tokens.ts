@@ -29,7 +29,6 @@ export class TimeTokens {
     return result;
   }
 
-  /** Undefined at the end. */
   get next(): string | undefined {
     return this.#tokens[this.#at];
   }

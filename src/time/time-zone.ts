@@ -11,7 +11,6 @@ const REMEMBERED = 10_000;
  * clock time as if it were UTC. Offsets are whole minutes: offsets before 1972 lose their seconds.
  */
 export class TimeZone {
-  /** `UTC`, or a name of the IANA database. */
   readonly name: string;
   readonly isUtc: boolean;
   readonly #format: Intl.DateTimeFormat | undefined;
@@ -89,7 +88,6 @@ export class TimeZone {
 
 export const UTC = new TimeZone('UTC');
 
-/** Formats an offset as `+05:45`. */
 export function offsetText(offset: number): string {
   const minutes = Math.abs(offset) / MINUTE_MS;
   const digits = (number: number) => String(Math.floor(number)).padStart(2, '0');

@@ -17,10 +17,8 @@ const ABBREVIATIONS = wordsFor(
   ['pst', '-08:00'],
   ['pdt', '-07:00'],
 );
-/** Words allowed directly before an offset. */
 const PREFIXES = wordsFor(['gmt utc', true]);
 
-/** Reads a zone after a time of day, with or without a space. */
 export function readZone(tokens: TimeTokens): Zone | undefined {
   return tokens.attempt(() => {
     tokens.sign(' ');

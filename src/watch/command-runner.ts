@@ -53,7 +53,6 @@ async function isProgram(file: string): Promise<boolean | undefined> {
 }
 
 export interface CommandSubject {
-  /** For messages: `event ID`. */
   readonly name: string;
   /** Without a line feed at its end. */
   readonly input: Buffer;
@@ -180,7 +179,6 @@ function environmentOf(environment: Environment, variables: Environment): Enviro
   return { ...environment, ...secrets, ...variables };
 }
 
-/** Rounds up to whole seconds, at least one. */
 function secondsText(milliseconds: number): string {
   return durationText(Math.max(1, Math.ceil(milliseconds / 1000)) * 1000);
 }

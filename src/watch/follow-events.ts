@@ -152,7 +152,6 @@ function presentPlace(
 }
 
 export interface Polling {
-  /** Returns false if no more events are wanted. */
   readonly take: (items: readonly WatchedItem[]) => Promise<boolean>;
   /** Called after each poll that has read all new events. */
   readonly polled: () => Promise<void>;

@@ -202,7 +202,6 @@ function limitOf({ count, limit, timeout }: Flags): number {
   return number ?? Number.POSITIVE_INFINITY;
 }
 
-/** Flags to repeat in a resumed run, in addition to the filters. */
 const KEPT = [
   ...['interval', 'overlap', 'concurrency', 'retryFor'],
   ...['output', 'json', 'ndjson', 'csv', 'csvRaw', 'csvDelimiter', 'noHeader', 'fields', 'jq'],

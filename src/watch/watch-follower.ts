@@ -9,7 +9,6 @@ import { type Instant, instantAt, knownInstant, laterOf, milliseconds } from '..
 export interface Watch {
   /** One for each combination of repeated flags; their times are replaced. */
   readonly queries: readonly Query[];
-  /** Watches events created after this. */
   readonly start: Instant;
   readonly before: Instant | undefined;
   readonly keep: (<Some extends Items>(items: Some) => Some) | undefined;
@@ -21,7 +20,6 @@ export interface Watch {
   readonly isInOrder: boolean;
 }
 
-/** The progress of a watch, from which another run can continue. */
 export interface FollowerState {
   readonly start: Instant;
   /** Milliseconds since the epoch: all events created before were printed, except late ones. */
@@ -96,7 +94,6 @@ export class Follower {
     return this.#watch.before;
   }
 
-  /** True if the service's clock has passed `before`. */
   get ended(): boolean {
     const { before } = this;
     return before !== undefined && this.#readTo >= milliseconds(before);
@@ -113,7 +110,6 @@ export class Follower {
     yield* this.#follow(this.resumeAt, undefined, this.#watch.most);
   }
 
-  /** Marks events as printed: no later poll yields them. */
   remember(items: readonly Pick<WatchedItem, 'key' | 'createdBefore'>[]): void {
     for (const { key, createdBefore } of items)
       this.#printed.set(key, Math.max(createdBefore, this.#printed.get(key) ?? createdBefore));
@@ -210,7 +206,6 @@ export class Follower {
 }
 
 interface Polled {
-  /** False if there are more events than requested. */
   readonly complete: boolean;
   /** Milliseconds by the service's clock when it began to answer; undefined if it sends none. */
   readonly serviceTime: number | undefined;

@@ -11,7 +11,6 @@ export interface Opening {
   /** Milliseconds between two polls, and the overlap of each. */
   readonly intervalMs: number;
   readonly overlapMs: number;
-  /** True if it continues from the place of an earlier run. */
   readonly isResumed: boolean;
   readonly window: string;
 }

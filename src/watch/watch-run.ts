@@ -26,17 +26,14 @@ export interface WatchOptions extends FollowingOptions {
   readonly limit: number;
   /** Milliseconds within which the events have to come. */
   readonly timeout: number | undefined;
-  /** Words of a command that resumes this watch, in addition to the filters. */
   readonly resumeWords: readonly string[];
   /** Events taken together before the place is saved. After a kill, at most this many come again. */
   readonly batch: number;
-  /** How an event counts as taken, for messages: `came` or `were handled`. */
   readonly done: string;
 }
 
 type WatchCall = Call;
 export interface WriterParts {
-  /** Earlier events, for the layout of a table's columns. */
   readonly sample: Items | undefined;
   readonly names: SubscriptionNames | undefined;
   /** Fields with a single value because of the filters. */
@@ -44,7 +41,6 @@ export interface WriterParts {
   readonly window: string;
   /** Events created after this; undefined in a resumed run. */
   readonly start: Instant | undefined;
-  /** Aborts when the program has to end, or when the time of the watch is over. */
   readonly signal: AbortSignal;
 }
 

@@ -23,7 +23,6 @@ interface Saved extends WatchIdentity, Omit<FollowerState, 'start'> {
 }
 
 export interface WatchKind<Kept> {
-  /** The command as typed, with the flags that decide what is kept. */
   readonly command: string;
   /** True for valid data kept in addition to the place. */
   readonly isKept: (value: unknown) => value is Kept;

@@ -20,7 +20,6 @@ export interface HandlerAnswer {
   readonly retryAfter?: string | undefined;
   /** Origin and path of the redirect's target, escaped. */
   readonly redirect?: string | undefined;
-  /** The beginning of the body on one line, escaped; only if the status is not 2xx. */
   readonly body?: string | undefined;
 }
 

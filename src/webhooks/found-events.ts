@@ -28,7 +28,6 @@ export interface FoundEvent {
   /** Undefined for an event that could not be a delivery. */
   readonly key: EventKey | undefined;
   readonly createdOn: Instant | undefined;
-  /** True if the service reports it as delivered (service description, part 6). */
   readonly isDelivered: boolean;
 }
 
@@ -99,7 +98,6 @@ export function noticeRepeated(count: number, reporter: Pick<Reporter, 'notice'>
 const PAGES_AHEAD = 2;
 
 interface SearchToForward {
-  /** The queries sent to the service, with the filters' times resolved. */
   readonly queries: readonly Query[];
   readonly events: AsyncGenerator<FoundEvent>;
 }
@@ -181,7 +179,6 @@ export async function eventPrinter(format: FormatOptions, { context, reporter }:
 
 export class LeftEvents {
   readonly events: FoundEvent[] = [];
-  /** The first reason of each kind, with the number of events. */
   readonly #reasons = new Map<string, { readonly first: string; count: number }>();
 
   add(event: FoundEvent, { kind, text }: LeftReason, reporter: Pick<Reporter, 'trace'>): void {

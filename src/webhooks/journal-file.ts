@@ -71,7 +71,6 @@ export class JournalFile {
     return this.#writes.add(line);
   }
 
-  /** Runs other work after all earlier writes. */
   inTurn(work: () => Promise<void>): Promise<void> {
     return this.#writes.inTurn(work);
   }
@@ -87,7 +86,6 @@ export class JournalFile {
     if (this.#unwritten) await this.#writes.add('');
   }
 
-  /** Rewrites the file with these ids, if more than a quarter of it is obsolete. */
   async rewriteIfWorthIt(ids: EventKeys): Promise<void> {
     const useless = this.#size - ids.size * RECORD_BYTES;
     if (useless <= WORTH_REWRITING_BYTES || useless <= this.#size / 4) return;
@@ -202,7 +200,6 @@ export function shareWrites<Item>(write: (items: readonly Item[]) => Promise<voi
   let latest: Promise<unknown> = Promise.resolve();
   let underWay = 0;
 
-  /** Runs other work after all earlier writes. */
   async function inTurn(work: () => Promise<void>): Promise<void> {
     underWay++;
     const done = latest.then(work).finally(() => underWay--);
@@ -222,7 +219,6 @@ export function shareWrites<Item>(write: (items: readonly Item[]) => Promise<voi
     return next;
   }
 
-  /** `areWritten`: true while a write is running or waiting. */
   return { add, inTurn, areWritten: () => underWay > 0 };
 }
 

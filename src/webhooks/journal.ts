@@ -18,7 +18,6 @@ export type Outcome = 'accepted' | 'duplicate' | 'refused';
 export interface Acceptance {
   readonly outcome: Outcome;
   readonly answer?: HandlerAnswer | undefined;
-  /** The error that kept the event from being printed or journaled. */
   readonly error?: Error | undefined;
 }
 
@@ -180,7 +179,6 @@ export class Journal {
     await Promise.allSettled(this.#running.values());
   }
 
-  /** Waits for deliveries in progress, closes the file and releases the lock. */
   async close(): Promise<void> {
     await this.idle();
     await this.#file.close();
@@ -207,7 +205,6 @@ export class Journal {
     await this.#file.inTurn(() => this.#forgetOld());
   }
 
-  /** Forgets ids older than `keep`, and rewrites the file if it pays. */
   async #forgetOld(): Promise<void> {
     if (Number.isFinite(this.#keep)) this.#ids.forgetBefore(secondsOf(this.#clock.now() - this.#keep));
     await this.#file.rewriteIfWorthIt(this.#ids);
@@ -238,7 +235,6 @@ export async function realJournalPath(file: string, machine: Machine): Promise<s
   return path.join(fs.realpathSync(path.dirname(real)), path.basename(real));
 }
 
-/** Turns errors of the system into ones that name the flag. */
 async function usingFile<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

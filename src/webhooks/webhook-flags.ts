@@ -21,9 +21,7 @@ export function handlerUrl(flag: string): (text: string) => URL {
   };
 }
 
-/** Matches a bare port, such as `3000` or `3000/hooks`. */
 const PORT = /^\d{1,5}(?=$|\/)/;
-/** Matches a loopback host with a port, without a scheme. */
 const LOCAL = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]):\d{1,5}(?=$|\/)/i;
 
 export const FORWARD_TIMEOUT_MS = 30_000;
@@ -54,7 +52,6 @@ export function forwardConcurrency(): Option {
   return new Flag('--concurrency <number>', text, { preset: 1 }, wholeNumber('--concurrency', 1, 64));
 }
 
-/** Used by commands that hand found events to a handler; the default is `event`. */
 export function handOverFlag(): Option {
   return new Flag(
     '--hand-over <what>',

@@ -13,7 +13,6 @@ interface Entry {
 export function createIdentityMemory(clock: () => number, refuse: () => Error) {
   const entries = new Map<string, Entry>();
 
-  /** Forgets a grant and everything issued for it. */
   function revoke(grantId: string): void {
     entries.delete(`Grant:${grantId}`);
     for (const [key, { payload }] of entries) if (payload.grantId === grantId) entries.delete(key);

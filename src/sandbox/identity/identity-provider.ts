@@ -195,10 +195,6 @@ function configurationOf(
 
 type ClientOptions = Pick<SandboxOptions, 'clientKey' | 'requirePushedRequests'>;
 
-/**
- * Returns the client of the settings, one with the same rights without a secret, and one with a key if there
- * is a key.
- */
 function clientsOf(settings: SandboxSettings, { clientKey }: ClientOptions): ClientMetadata[] {
   const grants = ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'];
   const client: Omit<ClientMetadata, 'client_id'> = {

@@ -16,7 +16,6 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** `main`: HTML. */
 function renderPage(title: string, main: string): string {
   return template.replaceAll('{{title}}', title).replace('{{main}}', () => main);
 }

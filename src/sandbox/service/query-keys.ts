@@ -9,7 +9,6 @@ export interface EventQuery {
   /** Counts from 1. */
   readonly start: number;
   readonly size: number;
-  /** The filter keys as sent, without `limit`, for the paging links. */
   readonly filterKeys: readonly string[];
 }
 
@@ -65,7 +64,6 @@ interface KeyParts {
   readonly key: string;
   readonly operator: string;
   readonly argument: string;
-  /** The value, still percent-encoded. */
   readonly raw: string;
   /** The operator with its argument, which may occur once in a query: `gt(createdOn`, `limit`. */
   readonly operation: string;

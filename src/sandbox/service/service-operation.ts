@@ -2,14 +2,12 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 export interface OperationRequest {
   readonly headers: IncomingHttpHeaders;
-  /** The segment for `{id}` in the operation's path. */
   readonly id: string;
   readonly query: string;
   readonly body: () => Promise<string>;
 }
 
 export interface OperationAnswer {
-  /** 200 by default. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** JSON text; empty for an answer without content. */

@@ -1,11 +1,9 @@
 import type { EventType, StoredEvent } from '../store/event-item.ts';
 
-/** The first is the shape of the published service. */
 export const SHAPES = ['published', 'flat'] as const;
 
 export type ShapeName = (typeof SHAPES)[number];
 
-/** What is wrong with a request. */
 export interface Issue {
   /** Shaped like `<resource>.<issue_type>` (service description, part 2). */
   readonly code: string;

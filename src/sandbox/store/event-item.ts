@@ -70,7 +70,6 @@ export interface StoredEvent {
   readonly marketplaces: readonly string[];
   readonly ordinal: number;
   readonly details: EventDetails;
-  /** True if it failed outside an outage of its endpoint. */
   readonly isStray?: boolean | undefined;
   publishStatus: PublishStatus;
   lastError: string;
@@ -102,7 +101,6 @@ export interface EventDetails {
   readonly name: string;
   /** A number with trailing zeros, which parsers tend to lose. */
   readonly version: string;
-  /** A number with two decimals. */
   readonly amount: string;
   readonly currency: string;
   readonly actor: string;

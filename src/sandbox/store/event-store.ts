@@ -24,7 +24,6 @@ export interface EventFilter {
 }
 
 export interface EventPage {
-  /** Number of matching events on all pages. */
   readonly count: number;
   readonly events: readonly StoredEvent[];
 }
@@ -88,7 +87,6 @@ export function createEventStore(
       return events.length;
     },
 
-    /** Returns an event's record that was added first. */
     find: (eventId: string): StoredEvent | undefined => byId.get(eventId),
 
     /**

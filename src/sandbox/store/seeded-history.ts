@@ -24,9 +24,7 @@ export interface SeededSubscription {
   readonly share: number;
 }
 
-/** Its subscription takes live and test events. */
 const ARCHIVE_ENDPOINT = 'https://archive.example.org/ingest';
-/** Its subscription takes only test events. */
 const TEST_ENDPOINT = 'https://staging.example.com/hooks/test';
 
 const endpoints: readonly (readonly [string, number])[] = [
@@ -198,7 +196,6 @@ const byDay = [0.18, 1, 1.06, 1.04, 1, 0.86, 0.24];
 /** Day of the week of 1 January 1970, a Thursday. */
 const DAY_OF_EPOCH = 4;
 
-/** Returns the relative traffic in the hour of a time in milliseconds. */
 function trafficAt(time: number): number {
   const hours = Math.floor(time / HOUR_MS);
   const weekday = (Math.floor(hours / 24) + DAY_OF_EPOCH) % 7;
@@ -210,7 +207,6 @@ type Traffic = ReturnType<typeof createTraffic>;
 function createTraffic(end: number) {
   const start = end - DAYS * 24 * HOUR_MS;
   let total = 0;
-  /** The cumulative weight at the start of each hour, and at the end. */
   const upTo = [total];
   for (let time = start; time < end; time += HOUR_MS) {
     total += trafficAt(time);
@@ -226,7 +222,6 @@ function createTraffic(end: number) {
   return {
     start,
     end,
-    /** Returns the share of all events between two times in milliseconds. */
     share: (from: number, to: number): number => (weightUpTo(to) - weightUpTo(from)) / total,
     /**
      * Returns the time in milliseconds, with fractions, before which this share of the events falls. Call

@@ -9,7 +9,6 @@ import {
 } from './event-item.ts';
 import type { SeededSubscription } from './seeded-history.ts';
 
-/** The part of a subscription that its owner decides; a change replaces all of it. */
 export interface SubscriptionContent {
   readonly callbackUrl: string;
   readonly isEnabled: boolean;

@@ -7,7 +7,6 @@ import type { AuthorizationRequest } from '../authorization.ts';
 import type { Attempt } from './login-attempt.ts';
 
 export interface OpenedRequest extends AuthorizationRequest {
-  /** Set if the address is valid only for a short time. */
   readonly validSeconds?: number | undefined;
 }
 
@@ -66,7 +65,6 @@ async function visitWithoutBrowser(url: URL, signal: AbortSignal): Promise<void>
   }
 }
 
-/** True if the environment suggests that the browser is on another machine. */
 function isRemote(environment: Environment): boolean {
   return Boolean(environment['SSH_CONNECTION'] || environment['SSH_TTY']);
 }

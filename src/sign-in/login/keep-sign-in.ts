@@ -84,7 +84,6 @@ export async function keepSignIn(
   if (withheld.length > 0) reporter.warning(`not granted: ${withheld.join(' ')}`, { kind: 'sign-in' });
 }
 
-/** Saves settings in a profile. Returns true if this made it the default. */
 async function saveSettings(profile: string, texts: SettingFlags, context: Context): Promise<boolean> {
   let isNewDefault = false;
   const saved: SavedProfile = {};

@@ -13,7 +13,6 @@ import { OPTIONAL_LIMITS } from '../token-endpoint.ts';
 export interface SignInFlags extends SettingFlags {
   readonly clientSecretStdin?: boolean;
   readonly publicClient?: true;
-  /** True to change the addresses of a signed-in profile without asking. */
   readonly replace?: boolean;
   readonly browser: boolean;
   readonly paste?: true;
@@ -24,14 +23,12 @@ export interface SignInFlags extends SettingFlags {
 
 export interface Attempt extends Pick<Call<SignInFlags>, 'flags' | 'settings' | 'context' | 'reporter'> {
   readonly lines: Lines;
-  /** Settings typed so far, and the chosen store. */
   readonly typed: Partial<Record<SettingName, string>>;
 }
 
 export interface SignInSetup {
   readonly settings: Settings<(typeof NEEDED)[number]>;
   readonly proof: ClientProof;
-  /** A store that was checked to accept secrets. */
   readonly vault: Vault;
 }
 
@@ -39,7 +36,6 @@ export const NEEDED = ['authUrl', 'baseUrl', 'clientId', 'vendor'] as const;
 
 const TIMEOUT_MS = 300_000;
 
-/** True if a page of the provider opens on this machine. */
 export function usesBrowser({ clientCredentials, device }: SignInFlags): boolean {
   return !clientCredentials && !device;
 }

@@ -124,7 +124,6 @@ async function chooseStore(
 /** Some providers are slow with their first page; failures to connect are still reported soon. */
 const FIRST_PAGE = { ...OPTIONAL, limits: { ...TOKEN_LIMITS, connect: OPTIONAL_LIMITS.connect } };
 
-/** Asks for the provider's address until it has a sign-in page, or is typed twice. */
 async function askProvider(known: Settings, attempt: Attempt): Promise<string> {
   const next = 'check the address; if you type it again, it is accepted as it is';
   for (let last: string | undefined; ; ) {
@@ -172,7 +171,6 @@ async function askSetting(name: (typeof NEEDED)[number], context: Context): Prom
   return meantBy(name, withoutQuotes(await promptText(question, context, check)));
 }
 
-/** Accepts a whole media type for its vendor, and an address without its scheme. */
 function meantBy(name: SettingName, text: string): string {
   if (name === 'vendor') return parseSetting(name, text, settingNames[name].flag);
   return name === 'authUrl' || name === 'baseUrl' ? (withScheme(text) ?? text) : text;

@@ -61,7 +61,6 @@ export async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Pr
   }
 }
 
-/** Reports each kind of refused redirect once, and other requests with `--verbose`. */
 function refusalReporter(reporter: Reporter): (request: RefusedRequest) => void {
   const reported = new Set<string>();
   return ({ came, reason, isRedirect }) => {
@@ -132,7 +131,6 @@ async function confirmUnnamed(
   return answer;
 }
 
-/** Sets `--issuer none`, which is saved. */
 function withoutIssuer({ settings, ...setup }: SignInSetup): SignInSetup {
   const given = { ...settings.given, issuer: { text: 'none', source: 'the answer to a question' } };
   return { ...setup, settings: { ...settings, issuer: 'none', given } };

@@ -68,7 +68,6 @@ function liveLine(ended: Ended, now: number, columns: number, zone: TimeZone, pa
   return took === '' ? line + paint(said.trimEnd()) : `${line}${paint(said)}  ${palette.dim(took)}`;
 }
 
-/** Fits the text to the columns, escaped to stay on one line. */
 function cut(text: string, columns: number): string {
   const line = terminalSafeLine(text);
   return line.length <= columns ? line.padEnd(columns) : `${line.slice(0, columns - 1)}…`;

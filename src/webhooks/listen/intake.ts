@@ -12,7 +12,6 @@ export interface Counts {
   accepted: number;
   duplicates: number;
   failed: number;
-  /** Requests without a valid delivery. */
   rejected: number;
   /** Included in `accepted`. */
   recovered: number;

@@ -36,17 +36,13 @@ const MOST_FAILURES = 20;
 export interface ListenFlags
   extends Pick<ReceiverOptions, 'host' | 'port' | 'path' | 'maxBody' | 'requestTimeout' | 'health'>,
     RecoveryTimes {
-  /** Undefined if deliveries are only printed. */
   readonly forwardTo?: URL;
   /** Milliseconds without progress until the handler counts as failed. */
   readonly forwardTimeout: number;
-  /** Undefined for the default journal of the profile or subscription. */
   readonly journal?: string;
   readonly subscription?: string;
   readonly saveToken?: true;
-  /** The form in which the handler gets recovered events. */
   readonly handOver: HandOver;
-  /** Also recovers events delivered before a new journal began. */
   readonly newJournal?: true;
   readonly zone: TimeZone;
 }
@@ -57,7 +53,6 @@ interface ListenOptions extends ListenFlags {
   readonly journal: string;
 }
 
-/** Listens with the token, the journal and, for recovery, the sign-in of the profile. */
 export async function listenAsProfile(flags: ListenFlags, call: Call): Promise<void> {
   const { context, reporter } = call;
   const settings = call.settings.checked();
@@ -113,7 +108,6 @@ function sayOtherJournal(journal: string, profile: string, context: Context, rep
   );
 }
 
-/** Returns a time before now for a search. */
 function ago(milliseconds: number) {
   const time = { kind: 'ago', seconds: milliseconds / 1000 } as const;
   return { flag: '--recover', text: durationText(milliseconds), time };

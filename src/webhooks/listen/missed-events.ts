@@ -75,9 +75,7 @@ export async function keepRecovering(recovery: Recovery, signal: AbortSignal): P
 
 interface Recovered {
   readonly recovered: number;
-  /** Recovered events that the service reports as delivered. */
   readonly delivered: number;
-  /** Events delivered before the journal began, and not handed over. */
   readonly leftAlone: number;
   readonly left: number;
   /** True if the handler may take one of the left events on a retry. */

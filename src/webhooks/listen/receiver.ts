@@ -28,7 +28,6 @@ export interface ReceiverOptions {
   readonly onRejected: (status: number, message: string) => void;
   readonly onAnswer: (line: string) => void;
   readonly clock: Clock;
-  /** The path where a GET returns the report as JSON. */
   readonly health?: string;
   readonly report: () => object;
 }
@@ -143,7 +142,6 @@ export async function startReceiver(options: ReceiverOptions) {
     get underWay(): number {
       return underWay.size;
     },
-    /** Stops accepting deliveries, and resolves when those in progress have ended. */
     stop: async (): Promise<void> => {
       stopping = true;
       const closed = Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
@@ -181,7 +179,6 @@ function refuse(status: number, code: string, message: string, headers: Answer['
   return { status, content: { code, message }, headers, report: message };
 }
 
-/** Refuses a delivery to another path: its sender has the wrong address. */
 function elsewhere(path: string, expected: string): Refusal {
   const shown = terminalSafeLine(
     path.length > LONGEST_SHOWN_PATH_CHARACTERS ? `${path.slice(0, LONGEST_SHOWN_PATH_CHARACTERS)}…` : path,

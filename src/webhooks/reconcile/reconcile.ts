@@ -16,7 +16,6 @@ export interface ReconciliationReport extends ReconciliationResult {
   readonly after: Instant;
   readonly before: Instant;
   readonly file: Omit<ReceivedIds, 'keys'>;
-  /** Distinct ids in the file. */
   readonly received: number;
   /** A subscription's address as it may be shown; undefined if unknown. */
   readonly addressOf: (subscriptionId: string) => string | undefined;

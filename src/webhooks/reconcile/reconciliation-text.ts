@@ -59,7 +59,6 @@ export function headlineOf({ records, missing, file }: ReconciliationReport): st
   return `${grouped(missing.records)} of ${grouped(records)} records ${are} missing: ${parts.join(', ')}`;
 }
 
-/** Counts of missing records with the same key. */
 interface MissingRow {
   failed: number;
   succeeded: number;

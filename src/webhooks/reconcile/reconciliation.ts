@@ -33,12 +33,9 @@ export interface ReconciliationResult {
   readonly gaps: readonly Gap[];
   readonly missing: { readonly records: number; readonly failed: number; readonly succeeded: number };
   readonly failedButReceived: number;
-  /** Ids that occur more than once in the file. */
   readonly receivedTwice: number;
   readonly notInWindow: number;
-  /** Received events with several records. */
   readonly severalReceivers: number;
-  /** Creation of the first and last record. */
   readonly bounds: Bounds;
 }
 
@@ -161,7 +158,6 @@ function statusOf(text: string | undefined): RecordStatus {
 /** Fewer missing records in a row are not reported as a gap. */
 const LEAST_RECORDS_OF_GAP = 2;
 
-/** Finds runs of missing records in the order of creation. */
 function gapsOf(subscriptionId: string | null, times: readonly number[]): Gap[] {
   const gaps: Gap[] = [];
   let run: number[] = [];

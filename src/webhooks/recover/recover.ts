@@ -51,9 +51,7 @@ export interface RecoverFlags {
   readonly filters: EventFilters;
   readonly handOver: HandOver;
   readonly format: FormatOptions;
-  /** Undefined for the default journal. */
   readonly journal?: string | undefined;
-  /** True to treat a missing journal as empty. */
   readonly newJournal?: true;
   /** A file with ids of events that the handler has. Without `journal`, nothing is journaled then. */
   readonly received?: string;
@@ -152,7 +150,6 @@ function unreadableLines(journal: string, count: number): UsageError {
 }
 
 interface Missing {
-  /** In order of creation. */
   readonly missing: readonly FoundEvent[];
   readonly known: number;
   /** The error that ended the search; events found before it are still used. */
@@ -191,7 +188,6 @@ async function findMissing(
   return { missing: sortByCreation(missing, 'oldest first'), known: known.size, failure, again };
 }
 
-/** Prints the events that the journal lacks. Changes and sends nothing. */
 async function listMissing(
   { missing, known, failure }: Missing,
   flags: RecoverFlags,

@@ -41,7 +41,6 @@ export type ReplaySource = 'ids' | 'search' | { readonly from: string; readonly 
 export interface ReplayFlags {
   readonly filters: EventFilters;
   readonly source: ReplaySource;
-  /** True if `-` was given: standard input may then be empty. */
   readonly mayBeEmpty: boolean;
   readonly handOver: HandOver;
   readonly format: FormatOptions;
@@ -54,7 +53,6 @@ export interface ReplayFlags {
   readonly concurrency: number;
   /** The maximum number of events started per second. */
   readonly rate?: number;
-  /** Skips the confirmation. */
   readonly yes?: true;
 }
 

@@ -14,7 +14,6 @@ export interface SendFlags {
   readonly forwardTo: URL;
   /** Milliseconds that the handler has to answer. */
   readonly forwardTimeout: number;
-  /** The event's `eventType`; by default the one in the body. */
   readonly type?: string;
   /**
    * A file with a JSON object to deliver under a new `eventId`, `-` for standard input; by default a body is
