@@ -13,7 +13,6 @@ import { connectFailure, TEMPORARY, TransportError } from './transport.ts';
 
 // The only file that loads undici, by its parts: its full entry point costs as much to load as Node itself.
 
-/** The parts of the context used by connections, if there is a context. */
 export interface ConnectionContext extends Pick<Context, 'resolveHost'> {
   readonly memory?: Pick<RunMemory, 'proxySignIn'>;
 }
@@ -173,7 +172,6 @@ export function createConnections(
   };
 }
 
-/** Sends over a connection that its caller opens and has verified. */
 export function connectionsOver(open: () => Promise<Socket>): Connections {
   const agent = agentOver(open, NO_IDLE_LIMITS);
   return {

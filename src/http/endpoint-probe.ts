@@ -21,7 +21,6 @@ export interface EndpointProbe {
   readonly tls: TlsProbe | null;
   /** The status of the answer to HEAD; null if there is none. */
   readonly http: number | null;
-  /** Why a delivery would fail; null if no fault was found. */
   readonly problem: EndpointProblem | null;
 }
 
@@ -220,7 +219,6 @@ function problemOf(
   return trusted ? undefined : { kind: 'untrusted', reason: UNTRUSTED[code] ?? 'unknown-authority' };
 }
 
-/** OpenSSL's results of a verification with an explanation of their own. */
 const UNTRUSTED: Readonly<Record<string, Untrusted>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'self-signed',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'incomplete-chain',
@@ -231,7 +229,6 @@ function namesOf({ subject, subjectaltname = '' }: PeerCertificate): string[] {
   return names.length > 0 ? names : [subject?.CN ?? []].flat();
 }
 
-/** Sends HEAD of the path, without query and user information. */
 async function askHead(
   socket: TLSSocket,
   { origin, pathname }: URL,

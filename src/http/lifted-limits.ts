@@ -17,7 +17,6 @@ const OK = 200;
 /** The parser's return value for an answer without a body. */
 const NO_BODY = 1;
 
-/** The replaced members of undici's parser; each connection has its own. */
 export interface AnswerParser {
   onHeadersComplete(status: number, isUpgrade: boolean, keepsAlive: boolean): number;
   createError(code: number, data: Buffer): Error;

@@ -3,7 +3,6 @@ import { BlockList, isIPv6 } from 'node:net';
 interface SpecialNetwork {
   readonly network: string;
   readonly bits: number;
-  /** As in the registry. */
   readonly name: string;
 }
 
@@ -70,7 +69,6 @@ function embeddedIpv4(address: string): string | undefined {
   return [24, 16, 8, 0].map((shift) => Math.floor(bits / 2 ** shift) % 256).join('.');
 }
 
-/** Returns the URL standard's form, in brackets. */
 function normalized(address: string): string {
   const [plain = ''] = address.split('%');
   return new URL(`http://[${plain}]`).hostname;

@@ -9,7 +9,6 @@ export class ProxySignIn {
   #isAccepted = false;
   #refusal: TransportError | undefined;
 
-  /** Rejects with an earlier refusal, if there was one. */
   async open<Tunnel>(openTunnel: () => Promise<Tunnel>): Promise<Tunnel> {
     if (this.#isAccepted) return await this.#tryOnce(openTunnel);
     const tunnel = this.#lastTunnel.then(() => this.#tryOnce(openTunnel));

@@ -7,7 +7,6 @@ const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie'
 const SECRET_HEADER = /secret|token|password|api-?key/i;
 /** Ending of names of JSON members with secret values. */
 const SECRET_MEMBER = /(?:secret|token|password|api[-_]?key|assertion|code_verifier|device_code)s?$/i;
-/** Values of secret parameters in the query or fragment of an address. */
 const IN_ADDRESS =
   /([?&#](?:code|state|code_verifier|client_secret|client_assertion|refresh_token|access_token|id_token|token|password)=)[^&#\s]*/gi;
 /** Values of secret parameters in a form, in JSON or in a sentence; a quoted value is matched whole. */
@@ -42,7 +41,6 @@ function valuesOfCookies(text: string): string[] {
     .filter((value) => /^[^\s,]{16,}$/.test(value));
 }
 
-/** Finds members named like secrets, at any depth. */
 export function secretsInJson(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) => {
@@ -165,7 +163,6 @@ export function redactHeaders(
   });
 }
 
-/** Removes user information, and replaces the values of secret parameters. */
 export function redactUrl(url: URL, known: readonly string[] = []): string {
   const copy = new URL(url);
   copy.username = '';

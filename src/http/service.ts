@@ -80,7 +80,6 @@ export function createService(
   return {
     baseUrl,
     async send(request) {
-      // The last check that the token stays at its origin.
       if (request.url.origin !== baseUrl.origin)
         throw new Error(`refusing to send a token to ${request.url.origin}`);
       const token = await tokens.accessToken();
@@ -273,7 +272,6 @@ function nextStep(
   return status >= 500 ? `try again ${time}` : undefined;
 }
 
-/** Called before each wait, so that progress can show the reason. */
 export type OnRetry = (attempt: { reason: string; delay: number; status?: number }) => void;
 
 const TRIES = 5;

@@ -53,7 +53,6 @@ export function isLackOfCertificate(code: string): boolean {
   return NO_CLIENT_CERTIFICATE.test(code);
 }
 
-/** OpenSSL's codes for a peer whose first bytes are not TLS. */
 export function isPlainPeer(code: string): boolean {
   return /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|RECORD_LAYER_FAILURE|BAD_RECORD_TYPE)$|^EPROTO$/.test(
     code,
@@ -80,7 +79,6 @@ export const SPEAKS_TLS: ConnectionFault = {
   next: 'give the address with https:// in place of http://',
 };
 
-/** Recognizes another protocol by an answer's first bytes. */
 export function otherProtocol(start: string, url: URL): ConnectionFault | undefined {
   // A TLS alert (RFC 8446 section 5.1): the peer expected a handshake.
   if (start.startsWith('\x15\x03') && url.protocol === 'http:') return SPEAKS_TLS;

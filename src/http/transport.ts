@@ -81,9 +81,7 @@ const FAILURES = {
 } as const satisfies Record<string, FailureTraits>;
 
 interface FailureTraits {
-  /** True if the same request would fail again. */
   readonly isLasting?: boolean;
-  /** True if this machine's setup has to be changed. */
   readonly isSetup?: boolean;
   /** True if the peer was reached: its answer is at fault, or this machine. */
   readonly isReached?: boolean;
@@ -97,7 +95,6 @@ export class TransportError extends Error {
   readonly kind: TransportFailure;
   /** True if the peer may have received and handled the request. */
   readonly ambiguous: boolean;
-  /** True if trying again may help. */
   readonly passing: boolean;
   readonly next: string | undefined;
   readonly isReached: boolean;
@@ -124,7 +121,6 @@ export class TransportError extends Error {
   }
 }
 
-/** `url`: the peer or the proxy. */
 export function connectFailure(error: unknown, url: URL, isProxy = false): TransportError {
   if (error instanceof TransportError) return error;
   const peer = isProxy ? `the proxy ${url.host}` : url.host;

@@ -19,7 +19,6 @@ import {
   tooLarge,
 } from './transport.ts';
 
-/** The codings supported by `decoded`. */
 const ACCEPT_ENCODING = 'gzip, deflate, br';
 
 /** Returns a transport over undici, which is loaded while the caller prepares its first request. */
@@ -48,7 +47,6 @@ export function createTransport(
   return {
     async send(request) {
       request.signal?.throwIfAborted();
-      // Passes on the error for an invalid proxy variable unchanged.
       proxyFor(request.url, environment);
       const answer = await exchange(await connections, request, all).catch(async (error) => {
         throw await explained(error, request.url);

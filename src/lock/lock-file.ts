@@ -16,7 +16,6 @@ import { readRegularFile } from '../files/whole-files.ts';
  */
 
 export interface LockState {
-  /** 0 if the lock was never taken. */
   readonly number: number;
   /** The whole file, which changes with every beat of its holder. */
   readonly text: string;

@@ -3,7 +3,6 @@ import { type Page, totalOf } from './page.ts';
 export class CountAgreement {
   /** The count in the first answer; undefined if the service gives none. */
   readonly first: number | undefined;
-  /** The count in the latest answer that had one. */
   #latest: number | undefined;
   /**
    * True if an event may have moved from a later page onto one already read: the counts then prove nothing.
@@ -51,12 +50,10 @@ export class CountAgreement {
     return this.note(page);
   }
 
-  /** Call it if an item may have moved up unseen. */
   distrust(): void {
     this.#isTorn = true;
   }
 
-  /** Resets for reading everything again from the first page. */
   beginAgain(): void {
     this.#isTorn = false;
     this.#isAtStart = true;

@@ -13,7 +13,6 @@ export interface Query extends Readonly<Partial<Record<FilterField, string | und
   readonly publishStatus?: 'SUCCESS' | 'FAILED' | undefined;
 }
 
-/** One or more searches that together cover the filters. */
 export type Queries = readonly [Query, ...Query[]];
 
 /** Items per page: the maximum (service description, part 8), and the default of a read. */

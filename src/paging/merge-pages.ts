@@ -14,7 +14,6 @@ interface Due {
 
 interface Stream {
   readonly pages: AsyncGenerator<FoundPage>;
-  /** The search's number of events by its current page; 0 if it has none. */
   total: number | undefined;
   /**
    * The remaining events of the current page, in reverse: the next is the last; empty after the last page.
@@ -110,7 +109,6 @@ function sumOfTotals(streams: readonly Stream[]): number | undefined {
   return sum;
 }
 
-/** Reads the next page with events, if the current one has none left. */
 async function advance(stream: Stream): Promise<void> {
   const createdOn = createdOnReader();
   while (stream.events.length === 0) {

@@ -5,7 +5,6 @@ import type { Page, PageClient, ReadPage } from './page.ts';
 import { readAhead } from './read-ahead.ts';
 import type { Reading } from './reading.ts';
 
-/** A walk over the pages of one search: its requests, and its account. */
 export interface PageWalk {
   readonly client: PageClient;
   readonly url: (range: PageRange) => URL;
@@ -44,7 +43,6 @@ type Stretch =
   /** Only the service's own links are reliable, beginning with those of this page. */
   | { readonly kind: 'follow links'; readonly page: Page; readonly at: URL; readonly start: number };
 
-/** Reads pages at known offsets ahead, in parallel. */
 export async function* walkOffsets(walk: PageWalk, from: number): AsyncGenerator<ReadPage, WalkEnd> {
   let start = from;
   let stepsBack = 0;

@@ -25,7 +25,6 @@ export class IdentifiedItems extends Items {
    * A 53-bit hash per item: of its `eventId` and subscription, or of its whole text if it has no `eventId`.
    */
   readonly keys: Float64Array;
-  /** True if every key is that of an `eventId`. */
   readonly byEventId: boolean;
   /** True if several members of an item could be the event, which makes its known fields ambiguous. */
   readonly hasDoubtful: boolean;
@@ -57,7 +56,6 @@ export interface Page {
   readonly count: number | undefined;
   /** The next page's address; null on the last page, undefined if the service does not indicate either. */
   readonly next: string | null | undefined;
-  /** The service's maximum number of items per answer, if given. */
   readonly limit: number | undefined;
   /**
    * False for an object without any member of a collection (such as an error sent with status 200), or whose
@@ -82,7 +80,6 @@ export interface PageClient {
 }
 
 interface AskedCollection extends ErrorSteps {
-  /** A sentence, such as `the search failed`. */
   readonly failure: string;
 }
 

@@ -4,7 +4,6 @@ import type { IdentifiedItems } from './page.ts';
 export class ReadLedger {
   readonly limit: number;
   passedOn = 0;
-  /** Keys of the items passed on, 8 bytes each. */
   readonly #keys: Float64Array[] = [];
   /** The same keys as a set, once repeated items are dropped, which is rare. */
   #known: Set<number> | undefined;
@@ -37,7 +36,6 @@ export class ReadLedger {
     return due;
   }
 
-  /** Returns the keys passed on with the last pages, one array per page. */
   lastPages(count: number): readonly Float64Array[] {
     return this.#keys.slice(-count);
   }

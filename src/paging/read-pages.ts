@@ -16,11 +16,9 @@ export interface ReadOptions {
   readonly signal: AbortSignal;
   /** Called with each reason to doubt this read: unusual links, times or counts of the service. */
   readonly onDoubt?: ((doubt: string) => void) | undefined;
-  /** Called instead of `onDoubt` if links lead away from the service. */
   readonly onForeignLinks?: ((doubt: string) => void) | undefined;
 }
 
-/** Warned of if the service gives no count. */
 export const UNCOUNTED =
   'the service does not count its events: whether these are all of them could not be checked';
 const UNHELD = 'the service sends no time: events that arrive meanwhile may shift the pages';
@@ -49,7 +47,6 @@ export async function* readPages(client: PageClient, options: ReadOptions): Asyn
 interface OpenWindow extends PageWalk {
   readonly page: Page;
   readonly at: URL;
-  /** True if the service sends its time with its answers. */
   readonly hasTime: boolean;
   readonly held: Query;
   /** True if the first page has events created after the pin: later offsets are too high by their number. */

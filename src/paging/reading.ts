@@ -48,7 +48,6 @@ export class Reading {
     return this.ledger.passOn(page.items);
   }
 
-  /** Drops this page: the next one begins before it. */
   stepBack(page: Page): void {
     if (this.counts.note(page)) this.ledger.dropRepeated();
     this.#before = new Float64Array(0);

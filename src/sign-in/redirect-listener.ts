@@ -145,14 +145,12 @@ export function receiveRedirect(
   };
 }
 
-/** Aborts when the response is sent, or its browser has left. */
 function closing(response: ServerResponse): AbortSignal {
   const closed = new AbortController();
   response.once('close', () => closed.abort());
   return closed.signal;
 }
 
-/** Sends a page or, without content, a line of refusal. */
 function respond(response: ServerResponse, status: 200 | Refusal['status'], content?: string): void {
   const body = Buffer.from(content ?? 'Only the answer to a sign-in is accepted here.\n');
   response.writeHead(status, {
@@ -195,7 +193,6 @@ function parametersOf({ url = '' }: Pick<IncomingMessage, 'url'>): URLSearchPara
   return new URLSearchParams(url.split('?').slice(1).join('?'));
 }
 
-/** Parameters of answers; a request without any is not a provider's redirect. */
 const ANSWERS = ['code', 'error', 'state'];
 
 /** Characters shown of a stranger's request. */

@@ -25,7 +25,6 @@ export interface RefreshParts {
   readonly vault: Vault;
   readonly context: Context;
   readonly reporter: Pick<Reporter, 'trace' | 'warning'>;
-  /** True if a stored access token need not be refreshed. */
   readonly serves: (access: AccessToken) => boolean;
   /** True if it has not expired, which suffices if there is no way to get another. */
   readonly lasts: (access: AccessToken) => boolean;

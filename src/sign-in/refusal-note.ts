@@ -11,7 +11,6 @@ import type { Binding, Secrets } from '../secrets/vault.ts';
 export interface NotedRefusal {
   /** SHA-256 of the result of `renewedWith`, which differs for a later sign-in. */
   readonly token: string;
-  /** The refused part: the refresh token, or the client for its id or secret. */
   readonly of: 'sign-in' | 'client';
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -56,7 +55,6 @@ export async function noteRefusal(
   await replaceFile(file, JSON.stringify(refusal));
 }
 
-/** Call it once new tokens are stored. */
 export function forgetRefusal(binding: Binding, context: Pick<Context, 'environment' | 'machine'>): void {
   try {
     rmSync(refusalFile(binding, context), { force: true });

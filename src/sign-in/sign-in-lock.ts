@@ -6,7 +6,6 @@ import type { Settings } from '../settings/settings.ts';
 
 export interface SignInLock {
   readonly name: string;
-  /** Passed to `withLock`. */
   readonly place: { readonly folder?: string };
 }
 

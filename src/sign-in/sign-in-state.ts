@@ -15,7 +15,6 @@ import { abandonedMark } from './spending-mark.ts';
 export interface SignInState {
   readonly profile: string;
   readonly signedIn: boolean;
-  /** The signed-in user, if the access token has a name. */
   readonly subject: string | null;
   readonly source: 'environment' | 'stored' | null;
   readonly authUrl: string | null;
@@ -27,7 +26,6 @@ export interface SignInState {
   /** ISO 8601, UTC: expiry of the access token. */
   readonly expiresAt: string | null;
   readonly renewable: boolean;
-  /** How the client authenticates; null if nothing is stored. */
   readonly clientAuthentication: ProofMethod | null;
   readonly grant: 'refresh_token' | 'client_credentials' | null;
   /** ISO 8601, UTC: when the identity provider refused to renew this sign-in. */
@@ -88,7 +86,6 @@ const NOTHING_STORED: StoredState = {
 };
 
 interface StoredSignIn {
-  /** True if there is an access token, or another can be had. */
   readonly isUsable: boolean;
   readonly token: string | undefined;
   readonly scope: string | undefined;

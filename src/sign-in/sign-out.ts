@@ -69,7 +69,6 @@ async function confirmAll(profiles: readonly string[], context: Context): Promis
 }
 
 interface SignedOut {
-  /** True if nothing was known to be stored. */
   readonly isNothing: boolean;
   /** Owner of tokens that were deleted although no known identity provider could revoke them. */
   readonly unknown?: string;
@@ -87,7 +86,6 @@ function signedOutOf(
   return { isNothing: removed === 0 && !unasked };
 }
 
-/** Deletes secrets without a saved profile, and all Api-Tokens. */
 async function forgetRest(context: Context, reporter: Reporter): Promise<SignedOut> {
   const tokens = await forgetApiTokens(undefined, context);
   if (tokens > 0) reporter.notice(`deleted ${tokens} saved ${tokens === 1 ? 'Api-Token' : 'Api-Tokens'}`);
@@ -125,7 +123,6 @@ interface Outcome {
   readonly said: string | undefined;
   /** Names the tokens that remain valid, and why. */
   readonly failure?: string | undefined;
-  /** Why the keychain could not be reached, if the tokens may be in it. */
   readonly unasked?: KeychainError;
 }
 

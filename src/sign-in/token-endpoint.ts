@@ -53,7 +53,6 @@ export interface Grant {
   readonly refreshToken: string | undefined;
 }
 
-/** The answer to a grant request was unusable, although the sent token is spent. */
 export class UnusableGrantError extends ServiceError {
   /** The spent token's successor, which cannot be requested again. */
   readonly refreshToken: string | undefined;
@@ -307,7 +306,6 @@ function textIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Parses seconds from a number or text, limited to a hundred years. */
 function secondsIn(value: unknown): number | undefined {
   const seconds = Number.parseFloat(String(value));
   return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), LONGEST_LIFETIME_SECONDS);
