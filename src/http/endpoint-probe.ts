@@ -25,7 +25,9 @@ export interface EndpointProbe {
 }
 
 export interface TlsProbe {
+  /** RFC 3339. */
   readonly validFrom: string;
+  /** RFC 3339. */
   readonly validTo: string;
   readonly host: boolean;
   readonly names: readonly string[];

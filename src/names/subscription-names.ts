@@ -85,7 +85,7 @@ export class SubscriptionNames {
     if (listing instanceof Error) throw listing;
   }
 
-  /** Ends every request, since no answer is needed any more. */
+  /** Ends every request, since no answer is needed now. */
   close(): void {
     this.#closed.abort();
   }

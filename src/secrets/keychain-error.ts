@@ -7,7 +7,7 @@ export type KeychainCondition = keyof typeof TEXTS;
 export class KeychainError extends UsageError {
   readonly condition: KeychainCondition;
   /**
-   * True if the keychain is known to hold none of our secrets: it does not exist, or a locked one said so.
+   * True if the keychain is known to hold none of our secrets: it does not exist, or a locked one has none.
    */
   readonly holdsNothing: boolean;
 

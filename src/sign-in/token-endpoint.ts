@@ -48,6 +48,7 @@ export async function withProvider<Result>(
   }
 }
 
+/** A grant of the token endpoint (service description, part 5). */
 export interface Grant {
   readonly access: AccessToken;
   readonly refreshToken: string | undefined;

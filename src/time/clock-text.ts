@@ -2,6 +2,7 @@ import { parseInstant } from './instant.ts';
 import { type TimeTokens, wordsFor } from './time-tokens.ts';
 
 export interface TimeOfDay {
+  /** To the second or finer: `08:30:00`, `08:30:00.25`. */
   readonly text: string;
   /** The same with the typed precision, `08:30`, if that is a form of ISO 8601. */
   readonly isoText?: string;

@@ -3,6 +3,7 @@ import { Items, isObject } from '../items/items.ts';
 import { knownValues } from '../items/known-fields.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
+/** Has the right token, and a body as in the service description (parts 2 and 6). */
 export interface Delivery {
   readonly eventId: string;
   readonly key: EventKey;
