@@ -167,7 +167,6 @@ function openedLines(browsing: Browsing, look: Look): string[] {
   ];
 }
 
-/** Returns the bottom line: a message or else the keys. Never empty, and narrower than the screen. */
 function footerLine(browsing: Browsing, { palette }: Look, columns: number): string {
   const { problem } = browsing.list;
   const message = browsing.message || (problem ? `could not read more: ${problem.message}` : '');
@@ -225,7 +224,6 @@ function ofReadText(browsing: Browsing): string {
   return isWhole(browsing) ? '' : ` of the first ${grouped(browsing.list.items.length)}`;
 }
 
-/** Returns the number of rows that pass the filters, with the filters; empty without any. */
 function chosenText(browsing: Browsing, look: Look): string {
   const { cover, rows } = browsing;
   const cursor = cover ? cursorOf(look) : '';

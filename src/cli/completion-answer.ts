@@ -228,7 +228,6 @@ const TIMES: readonly Candidate[] = [
   { word: 'yesterday', meaning: 'since midnight before' },
 ];
 
-/** Returns the commands that `help` can explain next, and for the program itself the topics. */
 function explainedBy({ command, operands }: Line): Candidate[] {
   const group = command.parent as Command;
   const named = group.commands.find((one) => one.name() === operands[0]);

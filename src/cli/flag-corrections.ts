@@ -122,7 +122,6 @@ function behindDashes({ command, words, at }: UnknownFlag): Correction | undefin
   };
 }
 
-/** Returns the index of a user's command typed without `--`; undefined if there is none. */
 function misplacedCommand(command: Command, words: readonly string[]): number | undefined {
   const [word] = command.args;
   if (!takesCommand(command) || words.includes('--') || word === undefined || word.startsWith('-'))
@@ -187,7 +186,6 @@ function asCustomer({
   return { problem, words: words.toSpliced(at, count, flag, value) };
 }
 
-/** Replaces a flag by its synonym, which may be a command, or moves it after its command. */
 function meantOrMoved(fault: UnknownFlag): Correction {
   const { following, command, words, at, count, problem } = fault;
   const meant = wordsMeant(fault);

@@ -63,7 +63,6 @@ export async function run(call: Call<FindFlags>): Promise<ExitCode> {
   return flags.exitCode && report.found.length > 0 ? ExitCode.matched : ExitCode.done;
 }
 
-/** Throws `UsageError` for a flag that contradicts `--all-profiles`. */
 function refuseOnePlace(flags: FindFlags): void {
   const { from, profile, baseUrl, vendor } = flags;
   const names = Object.entries({

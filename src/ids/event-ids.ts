@@ -168,7 +168,6 @@ class IdInput {
 /** Members with events: in the output of `find`, in a page of the service, and in statistics by a field. */
 const HOLDERS = ['item', 'items', 'groups'];
 
-/** Returns the ids of the events in a JSON value: an event, a list, or this program's output. */
 function idsIn(value: unknown): readonly string[] {
   if (Array.isArray(value)) return value.flatMap(idsIn);
   if (!isObject(value)) return [];

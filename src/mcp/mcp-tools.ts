@@ -89,7 +89,6 @@ interface LineInput {
   readonly operands?: readonly string[];
   readonly input?: string;
 }
-/** Runs a command line: its words, the tool's arguments as flags, its operands and its standard input. */
 type RunWords = (words: string, flags: Arguments, given?: LineInput) => Promise<CommandResult>;
 type ReceivedIds = (args: Arguments) => { readonly flags: Arguments; readonly input: string };
 

@@ -14,7 +14,6 @@ const MARKETPLACE_IDS = 'headers.marketplaceIds';
 /** Most ids named in a warning or a notice. */
 const MOST_NAMED = 10;
 
-/** Returns a function that calls `use` for each marketplace of the event at an offset. */
 function createMarketplaceReader(): (bytes: Buffer, at: number, use: (id: string) => void) => void {
   const find = createEventFinder();
   const reader = new FieldReader([parseFieldPath(`${MARKETPLACE_IDS}[]`, MARKETPLACE_IDS)], UTC);

@@ -21,7 +21,6 @@ interface Stream {
   events: Due[];
 }
 
-/** Returns a positive number if the first event comes first; undefined if one of them has no time. */
 type Compare = (one: Due, other: Due) => number | undefined;
 
 /**

@@ -57,7 +57,6 @@ export async function* walkOffsets(walk: PageWalk, from: number): AsyncGenerator
   }
 }
 
-/** Returns a function for the last offset to request, by the current count and the limit. */
 function lastOffset({ reading }: PageWalk, start: number): () => number {
   const { ledger, counts } = reading;
   const origin = start - ledger.passedOn;

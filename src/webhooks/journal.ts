@@ -215,7 +215,6 @@ function secondsOf(milliseconds: number): number {
   return Math.max(0, Math.floor(milliseconds / 1000));
 }
 
-/** Throws if the lock's folder belongs to another user or is not a folder. */
 function checkLockFolder(folder: string, machine: Machine): void {
   refusePlanted(folder, '--journal', machine);
   const found = fs.lstatSync(folder, { throwIfNoEntry: false });

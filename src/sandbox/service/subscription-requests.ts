@@ -84,7 +84,6 @@ function existing({ id }: OperationRequest, store: SubscriptionStore): KeptSubsc
   throw new ServiceFailure(404, { code: 'subscription.not_found', message });
 }
 
-/** Returns the subscription of a request, provided that `If-Match` has its latest ETag. */
 function unchanged(request: OperationRequest, store: SubscriptionStore): KeptSubscription {
   const subscription = existing(request, store);
   const condition = request.headers['if-match'];

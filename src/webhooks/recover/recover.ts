@@ -281,7 +281,6 @@ interface ForwardOptions
 /** The journal, held by this process for a turn; the listener that holds it; or only the handler. */
 type Way = { readonly journal: Journal } | { readonly listener: ListenerReply } | 'handler alone';
 
-/** Sends a question to the listener that holds the journal; undefined if there is no answer in time. */
 type Ask = (question: ListenerQuestion, milliseconds: number) => Promise<ListenerReply | undefined>;
 
 /** Milliseconds that work in progress gets after a signal. */
