@@ -97,7 +97,7 @@ async function countWithin(
         [],
         source.filters.zone,
       ),
-      // Every event fulfils a span cause's other conditions here: its span is of another time.
+      // The cause's span lies in another time and is left out, so the cause matches too much here.
       hasSpan: conditions.length < cause.conditions.length,
       events: 0,
       failed: 0,

@@ -43,8 +43,9 @@ const BEAM = 14;
 const MOST_OF_FIELD = 2;
 
 /**
- * Forms of causes: one to three conditions, with and without a span, and a service filter alone. Each gets an
- * equal share of the significance, which favours filters: they have few values, so a few events suffice.
+ * Forms of causes, which share the significance equally: one to three field conditions; a span alone, or with
+ * one or two. A service filter alone gets a share of its own, which favours filters: they have few values, so
+ * a few events suffice.
  */
 const SHAPES = 6;
 /** Neighbouring limits select nearly the same events, so they count as at most this many candidates. */
@@ -54,7 +55,7 @@ const MOST_MOMENTS = 300;
 
 /** A value works if it fails at no more than this share of the overall rate. */
 const RATE_OF_WORKING = 0.4;
-/** Keep a condition only if chance would narrow the cause this well less often than this. */
+/** Maximum probability that chance alone raises the failure rate as much as a condition that is kept. */
 const MOST_CHANCE_OF_NEEDED = 0.05;
 /** A more general cause wins if the events it adds fail at this share of the narrower cause's rate. */
 const REST_FAILS = 0.15;
@@ -138,8 +139,8 @@ export class CauseSearch {
   }
 
   /**
-   * The size field, corrected for bytes that failing adds to an item: a limit on size is a cause only if
-   * delivered events would be smaller even with as many bytes more.
+   * The size field as if delivered events also had the bytes that failing adds to an item, so an effect's own
+   * bytes cannot make size look like a cause. Allows only `>=` limits.
    */
   sizesBeside(addedBytes: number): Feature | undefined {
     const { table } = this;
@@ -199,7 +200,8 @@ export class CauseSearch {
       const score = this.#likelihood.gain(events, failed, whole) - lnCandidates - cost;
       if (score <= (best[MOST_OF_FIELD - 1]?.score ?? Number.NEGATIVE_INFINITY)) return;
       const test = new FieldTest(feature, op, code);
-      // If two of five carriers fail, "any but the third" would include carriers that work.
+      // `!=` and limits must not take in values that work: if two of five carriers fail, "not the third"
+      // still takes in two that work.
       if (op !== '=') {
         working ??= this.#workingCodes(feature, all);
         if (working.some((other) => test.accepts(other))) return;
@@ -335,7 +337,7 @@ export class CauseSearch {
     const lnMost = Math.log(MOST_CHANCE_OF_NEEDED / (isOfField ? this.#conditions : this.#spans));
     if (lnChance(own, general) >= lnMost) return false;
     const most = isUnequal(condition) && !isSharp ? MOST_RATE_WITHOUT_UNEQUAL : MOST_RATE_WITHOUT;
-    // A span of time may exclude any events.
+    // For fields only: events outside a span may fail just as often.
     if (isOfField && rateIn(table, general) > most * rateIn(table, own)) return false;
     if (!isDifferent) return true;
     const rest = without(general, own);

@@ -171,7 +171,7 @@ export class Feature implements CountsByCode {
     const without = all.events - withValue;
     const failedWithout = all.failed - failedWithValue;
     addTo(this, NO_VALUE, without, failedWithout);
-    // `= null` holds both if no element has a value and if an element is null.
+    // In a list, `= null` holds if an element is null, and also if no element has a value.
     if (this.nullCode !== -1) addTo(this, this.nullCode, without, failedWithout);
     return all;
   }

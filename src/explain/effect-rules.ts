@@ -12,8 +12,8 @@ interface EffectRule {
 /** Statistics cannot tell an effect from a cause, so these rules come from experience. */
 export const EFFECT_RULES = {
   /**
-   * Up to this share, relative to the failures, delivered events may have the effect and failures may lack
-   * it, since a new failure has been tried only once.
+   * Delivered events with the effect, and failures without it, may each amount to this share of the failures:
+   * a failure that was tried only once may not show the effect yet.
    */
   nearlyExact: { share: 0.02, failed: { givenUp: true }, delivered: { givenUp: false } },
   /**
@@ -26,7 +26,10 @@ export const EFFECT_RULES = {
    * successes agree, while types, customers and currencies do not.
    */
   deliveredAlike: { share: 0.9, failed: { stage: 'parked' }, delivered: { stage: 'done' } },
-  /** A field with such a name may still be the cause if fewer delivered events agree on its value. */
+  /**
+   * A field named like an outcome may still be a cause if a smaller share of the delivered events agree on
+   * its value.
+   */
   outcomeAlike: { share: 0.7, failed: { loginAttempts: 5 }, delivered: { loginAttempts: 1 } },
   /**
    * A value that every event has belongs to the payload, whatever its name, if fewer delivered events than

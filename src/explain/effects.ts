@@ -25,7 +25,7 @@ export interface Effects {
 export function findEffects(search: CauseSearch): Effects {
   const finder = new EffectFinder(search);
   const tests = search.features.flatMap((feature) => finder.effectOf(feature) ?? []);
-  // Effects make an item larger, so its size is one too.
+  // Effects make an item larger, so its size is an effect too.
   const size = search.table.fields.find(({ derivation }) => derivation === 'size');
   if (size && (tests.length > 0 || finder.certain.size > 0)) finder.certain.add(size);
   return { tests, fields: finder.fields, certain: finder.certain };
@@ -222,10 +222,9 @@ const WORSE_RATE = 0.9;
 const UNEXPLAINED = 0.1;
 
 /**
- * Returns the effects that turn out to be causes. One kind occurs in some failures, which no cause explains.
- * The other kind explains a cause's failures better than the cause itself, because that only excludes other
- * events, as the events of one type lack the fields of all other types, or because its name is that of an
- * outcome.
+ * Returns the fields of effects that are causes after all. Either the effect occurs in only some failures and
+ * no cause explains those, or a cause merely stands in for it: the cause fails less often, and either only
+ * excludes other events (events of one type lack the fields of other types) or has the name of an outcome.
  */
 export function causesAmong(effects: Effects, causes: readonly FoundCause[], { table }: CauseSearch) {
   const all = allRows(table.rows);

@@ -192,7 +192,7 @@ export class ExactCounts {
     };
   }
 
-  /** Finds the span's exact ends. Omits a span that only repeats since when the events fail. */
+  /** Finds the span's exact ends. Omits a span that only says when the current failures began. */
   #withSpan(cause: CauseToCount, general: Int32Array, whole: Count) {
     const rows = this.#rows;
     if (!cause.span) return { inside: general, span: undefined };
@@ -385,9 +385,9 @@ function timesOf(table: CauseRows, rows: Int32Array, span: SpanTest | undefined)
   const failed = filterRows(rows, (row) => failures[row] === 1);
   const delivered = filterRows(rows, (row) => failures[row] === 0);
   const { since, isAtEdge, isFirstAtEdge } = latestRunOf(table, inOrderOfTime(table, rows));
-  // A span that ended before the newest events no longer fails.
+  // A span with an end has events after it, so its failures are over.
   const isOver = span?.to !== undefined;
-  // A span with a start has delivered events before it.
+  // A span with a start has events before it that were delivered.
   const hasStart = span?.from !== undefined;
   return {
     firstFailed: times.at(times.oldest(failed)),

@@ -86,7 +86,10 @@ export function latestRunOf({ failures }: TimedRows, timed: Int32Array) {
   };
 }
 
-/** `general` are the rows without the span's bounds, `own` those inside it. */
+/**
+ * True if a span only marks where the current run of failures begins. `general` are the rows that fulfil the
+ * other conditions, `own` those of them inside the span.
+ */
 export function onlyBoundsStart(table: TimedRows, general: Int32Array, own: Int32Array): boolean {
   const { since } = latestRunOf(table, inOrderOfTime(table, general));
   if (since === undefined) return false;

@@ -99,7 +99,7 @@ class IdInput {
     const column = form && columnNamedForIds(form.columns);
     if (form && column !== undefined)
       return this.#idsOfRows((use) => new TableColumnReader(form, column, use));
-    // After a table in Markdown, blocks of JSON may hold any ids.
+    // Read Markdown by line, not by column: blocks of JSON after its table may hold any ids.
     const index = /^\s*\|/.test(header) ? -1 : header.search(TABLE_HEADING);
     return index < 0 ? this.#idsOfLines() : this.#idsOfTable(index);
   }

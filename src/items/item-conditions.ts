@@ -217,7 +217,10 @@ function isDerived({ walk }: FieldPath): boolean {
   return walk?.derivation !== undefined;
 }
 
-/** As typed, or else the instant on the zone's clock. */
+/**
+ * The condition's time as local time: as typed if it has no offset, otherwise the instant in the zone.
+ * Undefined for creation times.
+ */
 function wallOf(
   field: FieldPath,
   value: string,
@@ -267,7 +270,7 @@ function refuseUnordered({ field, operator, value, quoted, instant }: Condition,
   );
 }
 
-/** False for text such as `Smith and Sons`. */
+/** True if another condition follows a joint such as `and` or `||`; false for `Smith and Sons`. */
 function goesOn(value: string): boolean {
   if (quotedText(value) !== undefined || isListOrObject(value)) return false;
   const [joint = ''] = JOINT.exec(value) ?? [];

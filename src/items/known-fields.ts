@@ -47,7 +47,7 @@ export function knownValues(item: ParsedItem): Partial<Record<KnownField, unknow
   return values;
 }
 
-/** The event's member keeps only known fields that the top has with another value. */
+/** Moves known fields of the event to the top, unless the top has a value. The rest stays in its member. */
 export function withKnownFieldsAtTop(item: ParsedItem): ParsedItem {
   const member = eventMember(item);
   if (member === undefined) return item;

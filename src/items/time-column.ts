@@ -10,7 +10,7 @@ export class TimeColumn {
   unknown = 0;
   /** Since the epoch; `NaN` if unknown. */
   #seconds: Float64Array = new Float64Array(1024);
-  /** Nanoseconds, plus a sixteenth for each digit of the fraction as written. */
+  /** Nanoseconds, plus the number of fraction digits written, in sixteenths: `.250` is 250000000 + 3/16. */
   #fractions: Float64Array = new Float64Array(1024);
 
   push(text: string): number {

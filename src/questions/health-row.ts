@@ -23,7 +23,7 @@ export interface Health {
   readonly lastFailed: Instant | undefined;
   readonly lastError: string | undefined;
   readonly lastSuccess: Instant | undefined;
-  /** The last event, if the rhythm of earlier weeks does not explain the gap since. */
+  /** Time of the last event, if the gap since then is unusual for the rhythm of earlier weeks. */
   readonly silentSince: Instant | undefined;
   /** Usual gap at the same hours of earlier weeks. */
   readonly usualGapSeconds: number | undefined;

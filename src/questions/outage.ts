@@ -81,7 +81,7 @@ async function readBackFrom(
     known = sorted([...known, ...outcomesOf(page)]);
     const hasFailed = (index: number) => (known[index] as Outcome).hasFailed;
     const run = latestOutage(known.length, hasFailed) ?? latestRun(known.length, hasFailed);
-    // Two successes before it end any earlier run.
+    // Two successes before this run separate it from any earlier one, so its start is known.
     const isWhole = run !== undefined && run.start >= 2;
     if (isWhole || known.length >= MOST_EVENTS) break;
   }

@@ -30,9 +30,9 @@ export interface Watched {
 }
 
 /**
- * Finds events that have been silent for unusually long. Of the service, two counts rule out most: the same
- * hours of the last two weeks had no events either. Then up to 5,000 events of four weeks are read, in ten
- * pages; of more, the days are counted.
+ * Finds searches whose events have stopped for unusually long. With a service, most are ruled out by two
+ * counts: in one of the last two weeks, the same hours had fewer than two events. For the others, up to 5,000
+ * events of four weeks are read; if there are more, they are counted by day.
  */
 export async function findSilences(
   source: EventSource,

@@ -15,7 +15,7 @@ export const SHORTEST_SILENCE_MS = 2 * HOUR_MS;
 /** Maximum rows checked with the service for a silence, those with the most missing events first. */
 const MOST_WATCHED = 100;
 
-/** Subscriptions without a row; none if filters may have excluded their events. */
+/** Rows for subscriptions that `rows` lacks; empty if filters may have excluded their events. */
 export function quietSubscriptions(
   names: SubscriptionNames,
   rows: readonly UnnamedHealth[],

@@ -29,7 +29,7 @@ interface Reservoir {
  */
 export class EventSample {
   unknownOutcomes = 0;
-  /** `SUCCESS` is this much longer than `FAILED` in an item; 0 for items without their outcome. */
+  /** Bytes that `SUCCESS` adds to an item compared with `FAILED`: 1, or 0 if items lack their outcome. */
   moreOfDelivered = 0;
   isWhole = true;
   readonly #kept: SampledEvent[] = [];

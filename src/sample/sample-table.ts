@@ -7,9 +7,9 @@ import type { EventSample } from './event-sample.ts';
 import { SampleField } from './sample-field.ts';
 import { readFields, type SampledEvent } from './sample-reader.ts';
 
-/** Hours repeat within this time; in a shorter one a span is the same condition. */
+/** Minimum time from the first to the last event to compare hours: in less, an hour is only a span. */
 const LEAST_FOR_HOURS_MS = 1.5 * DAY_MS;
-/** Weekdays repeat within this time. */
+/** The same for weekdays. */
 const LEAST_FOR_WEEKDAYS_MS = 8 * DAY_MS;
 /** Zones differ from UTC by quarters of an hour, so a quarter lies within one hour in every zone. */
 const QUARTER_MS = 15 * MINUTE_MS;
@@ -72,7 +72,7 @@ function timesOf(events: readonly SampledEvent[]): TimeColumn {
   return times;
 }
 
-/** Sizes of items, corrected for the letter by which the outcomes differ; undefined if they are similar. */
+/** Sizes of items, as if `FAILED` were as long as `SUCCESS`; undefined if the sizes are similar. */
 export function sizeField({
   sizes,
   failures,

@@ -35,7 +35,10 @@ type Bounds = Pick<Query, 'after' | 'before'>;
 
 export interface PageOfOutcomes {
   readonly items: Items;
-  /** True if all failed, false if none did; undefined if the items have their outcome, or none has. */
+  /**
+   * The outcome of the whole page: true if all failed, false if all were delivered. Undefined if each item
+   * has its own, or if none is known.
+   */
   readonly haveFailed: boolean | undefined;
   readonly share?: number | undefined;
 }
@@ -52,11 +55,17 @@ export interface EventSource {
   read(filters: EventFilters, within?: Bounds, direction?: Direction): AsyncIterable<FoundPage>;
   /** If items lack their outcome, it comes from the service's filter. */
   readOutcomes(filters: EventFilters, within?: Bounds, direction?: Direction): AsyncIterable<PageOfOutcomes>;
-  /** Does not count marketplaces again. Absent for a service and for standard input. */
+  /**
+   * Like `readOutcomes`, for a second pass: does not record the events' marketplaces again. Absent for a
+   * service and for standard input.
+   */
   readonly readOutcomesAgain?:
     | ((filters: EventFilters, within?: Bounds) => AsyncIterable<PageOfOutcomes>)
     | undefined;
-  /** Warns of unknown times and outcomes. `among` counts items of unknown outcome that were read. */
+  /**
+   * Warns of unknown times and outcomes, and returns the number of unknown outcomes. `among` is how many of
+   * the items read have one.
+   */
   warnOfUnknown(among: number, times: Pick<TimeColumn, 'unknown'>): number;
   readonly count?: CountQueries;
   readonly typesOnOffer?: readonly string[];

@@ -39,7 +39,7 @@ export interface EventSearch {
   readonly askedAt: Promise<number | undefined>;
   /** Throws `IncompleteError` if the events disagree with the service's count. */
   readonly pages: AsyncGenerator<FoundPage>;
-  /** Events examined by filters that run here; undefined without such filters. */
+  /** Events examined by filters that the service does not have; undefined without such filters. */
   readonly lookedAt: () => number | undefined;
 }
 

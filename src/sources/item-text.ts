@@ -47,9 +47,9 @@ export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string):
   const parser = new ItemTextParser(name);
   let held: Buffer[] = [];
   let length = 0;
-  // Parse an incomplete object again only once twice as much has arrived. At the end of a line it may be
-  // complete sooner, and the next piece hours away: such attempts may add up to four times the cost of one
-  // parse.
+  // Parse an incomplete object again only once twice as much has arrived. A piece that ends a line is the
+  // exception: the object may be complete, and the next piece hours away. These extra attempts cost at most
+  // four times one parse.
   let [wanted, left] = [0, 0];
   for await (const piece of pieces) {
     held.push(piece);

@@ -98,8 +98,8 @@ export async function startFollowing(
   // `gt` is exclusive, and a service's times may be whole seconds.
   const start = state?.start ?? after ?? knownInstant(Math.floor(now / 1000) * 1000 - 1 - (lookBack ?? 0));
   const isPast = before !== undefined && milliseconds(before) <= now;
-  // The first run with `--state` and `--until now` only marks the place for the next one. A run that looks
-  // back has something to read.
+  // Allowed although `--until now` leaves nothing to wait for: a first run with `--state`, which only saves
+  // the position for the next, and a run that looks back, which reads earlier events.
   const isMarked = (file ?? lookBack) !== undefined && filters.before?.time.kind === 'ago';
   if (!state && !after && isPast && !isMarked)
     throw new UsageError(

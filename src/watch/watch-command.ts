@@ -103,7 +103,8 @@ async function optionsOf(call: Call<Flags>) {
   const { flags, args: words } = call;
   const { interval = INTERVAL_MS, overlap = OVERLAP_MS, timeout, state } = flags;
   const isRun = words.length > 0;
-  // An unset variable as the command must not make events count as handled.
+  // `-- $COMMAND` with the variable unset must not print the events instead, which would count them as
+  // handled.
   if (!isRun && typedWords(call.commands.root).behind.length > 0)
     throw new UsageError('the command after -- is missing', {
       next: 'give the program and its arguments there, or leave -- out to print the events',
