@@ -34,11 +34,11 @@ interface Fact {
 }
 
 /** Maximum causes shown. */
-const MOST_CAUSES = 3;
+const MAX_CAUSES = 3;
 /** Maximum subscriptions shown. */
-const MOST_SUBSCRIPTIONS = 3;
+const MAX_SUBSCRIPTIONS = 3;
 /** Maximum names shown. */
-const MOST_NAMES = 5;
+const MAX_NAMES = 5;
 const LABEL_COLUMNS = 15;
 
 /** Markdown is a text for a ticket. */
@@ -171,7 +171,7 @@ function factsOf(
       text: `${percentilesText(latency.percentiles)} (${latency.field}, ${eventsText(latency.percentiles.count)})`,
     },
     health.recent === '' ? undefined : { label: 'last ten', text: marks(health.recent, unicode) },
-    ...causes.slice(0, MOST_CAUSES).map((cause) => ({
+    ...causes.slice(0, MAX_CAUSES).map((cause) => ({
       label: 'cause here',
       text: `${conditionLines(cause.conditions, zone).join(' and ')}: ${grouped(cause.failed)} of ${grouped(cause.events)} failed`,
     })),
@@ -183,7 +183,7 @@ function factsOf(
 function nameFacts({ ofNames }: About, time: (instant: Instant) => string, tense: Tense): Fact[] {
   if (ofNames.length < 2) return [];
   const facts = ofNames
-    .slice(0, MOST_NAMES)
+    .slice(0, MAX_NAMES)
     .map(({ name, ...health }) => partFact('name', name, health, time, tense));
   const more = ofNames.length - facts.length;
   return more > 0
@@ -198,7 +198,7 @@ function subscriptionFacts(
   tense: Tense,
 ): Fact[] {
   if (ofSubscriptions.length < 2) return [];
-  const shown = ofSubscriptions.slice(0, MOST_SUBSCRIPTIONS);
+  const shown = ofSubscriptions.slice(0, MAX_SUBSCRIPTIONS);
   return shown.map(({ id, ...health }) => partFact('subscription', id, health, time, tense));
 }
 
@@ -324,7 +324,7 @@ function pagesOfFailing(
   from: string | undefined,
   filters: SummaryOptions['filters'],
 ): AdvisedCommand[] {
-  const failing = ofSubscriptions.slice(0, MOST_SUBSCRIPTIONS).filter(({ failed }) => failed > 0);
+  const failing = ofSubscriptions.slice(0, MAX_SUBSCRIPTIONS).filter(({ failed }) => failed > 0);
   return failing.map(({ id }) => hooktrailOver(from, 'events about', id, ...filters.words('subscription')));
 }
 

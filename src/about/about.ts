@@ -324,7 +324,7 @@ async function readSubject(
 /** Days before the window's end to search for subscriptions that are off or gone. */
 const UNLISTED_DAYS = 30;
 /** Maximum events read in that search, newest first. */
-const MOST_EVENTS_READ = 20_000;
+const MAX_EVENTS_READ = 20_000;
 
 /** A name whose last event precedes the window; `lastId` is that event's subscription. */
 interface EarlierName {
@@ -357,7 +357,7 @@ async function findUnlisted(
     const lastId = whos.find((who) => who.names.some(isMeant))?.subscriptionId;
     if (lastId !== undefined) return { by: 'earlier name', lastId };
     events += items.count;
-    if (events >= MOST_EVENTS_READ) break;
+    if (events >= MAX_EVENTS_READ) break;
   }
   const unknown = [...ids].filter((id) => !names.of(id));
   if (unknown.length === 0) return undefined;

@@ -188,13 +188,13 @@ export async function copyEventId(item: Items, context: CopyContext): Promise<st
 }
 
 /** Bytes that some terminals accept at most (100,000 in base64), silently dropping the rest. */
-const MOST_COPIED_BYTES = 74_994;
+const MAX_COPIED_BYTES = 74_994;
 
 /** Copies the item's own JSON. Resolves to a one-line outcome. */
 export async function copyEvent(item: Items, context: CopyContext): Promise<string> {
   const json = item.text(0).toString();
   const size = `${grouped(item.text(0).length)} bytes`;
-  if (item.text(0).length > MOST_COPIED_BYTES)
+  if (item.text(0).length > MAX_COPIED_BYTES)
     return `the event has ${size}, which is too much for a clipboard: \`events get\` prints it`;
   return await copyText(json, `the event (${size})`, context);
 }

@@ -195,7 +195,7 @@ export const EXAMPLES: readonly string[] = [
   'hooktrail events search --failed --since 24h',
 ];
 
-export const MOST_USED: readonly string[] = [
+export const MAX_USED: readonly string[] = [
   'login',
   'status',
   'events search',

@@ -8,7 +8,7 @@ import { correctFlag } from './flag-corrections.ts';
 import { exampleLine, explanationOf, wordsOf } from './help-text.ts';
 import { correctOperand } from './operand-corrections.ts';
 
-const MOST_CORRECTIONS = 50;
+const MAX_CORRECTIONS = 50;
 const HOPELESS: Correction = {
   problem: 'no command is meant',
   next: advise`${hooktrail('--help')} lists the commands`,
@@ -27,7 +27,7 @@ export async function usageErrorFor(
   // A flag that is also the value of another could be moved back and forth.
   for (let tries = 0; fault; tries++) {
     const correction: Correction | undefined =
-      tries < MOST_CORRECTIONS ? correctionOf(fault, words) : HOPELESS;
+      tries < MAX_CORRECTIONS ? correctionOf(fault, words) : HOPELESS;
     if (!correction) break;
     if (correction.problem) problems.push(correction.problem);
     if (correction.next) return new UsageError(problems.join('; '), { next: correction.next });

@@ -19,7 +19,7 @@ const SHARED_BLOCKS = ['Filters:', 'Format:', RARELY_NEEDED];
 /** Lines of a small terminal, without the shell's next prompt. */
 const SCREEN_LINES = 23;
 /** Flags in `-h` if a declaration does not name its common ones. */
-const MOST_FLAGS = 12;
+const MAX_FLAGS = 12;
 
 /** Formats `--help`: everything about a command, examples first and shared flags last. */
 export function fullHelp(command: Command, width: number): string {
@@ -73,7 +73,7 @@ export function shortHelp(command: TreeCommand, width: number): string {
   const commonFlags = command.module?.commonFlags;
   const flags = commonFlags
     ? commonFlags.split(' ').flatMap((name) => visible.filter(({ long }) => long === name))
-    : visible.filter(isOwn).slice(0, MOST_FLAGS);
+    : visible.filter(isOwn).slice(0, MAX_FLAGS);
   const rows = [
     ...helper.visibleCommands(command).map((child) => [child.name(), child.description()] as const),
     ...flags.map((option) => {

@@ -7,7 +7,7 @@ import {
   GLOBAL_FLAGS,
   HELP_FLAG,
   HIDDEN,
-  MOST_USED,
+  MAX_USED,
   type Node,
   type Nodes,
   tree,
@@ -59,8 +59,8 @@ function allCommandsAndFlags(width: number): string {
 
 function mostUsedCommands(width: number): string {
   const nodes: Nodes = Object.assign({}, ...Object.values(tree));
-  const longest = Math.max(...MOST_USED.map((path) => path.length));
-  const rows = MOST_USED.map((path) => {
+  const longest = Math.max(...MAX_USED.map((path) => path.length));
+  const rows = MAX_USED.map((path) => {
     let node: Node = ['', nodes];
     for (const word of path.split(' ')) node = (node[1] as Nodes)[word] as Node;
     return [path, firstClauses(node[0], width - longest - 4)] as const;

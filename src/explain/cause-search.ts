@@ -5,11 +5,11 @@ import {
   type Count,
   isNamed,
   isWorthNaming,
-  LEAST_DIFFERENCE,
   Likelihood,
   leastForChance,
   lnChance,
   lnChoose,
+  MIN_DIFFERENCE,
   SIGNIFICANCE,
   without,
 } from '../statistics/chance.ts';
@@ -19,7 +19,7 @@ import {
   Feature,
   FieldTest,
   fieldConditions,
-  LEAST_EVENTS,
+  MIN_EVENTS,
   visitConditions,
 } from './conditions.ts';
 import { allRows, countRows, filterByAll, filterRows, rowsWithout } from './rows.ts';
@@ -32,15 +32,15 @@ import { TimeOrder } from './time-order.ts';
  * before the next search.
  */
 
-export const MOST_CAUSES = 5;
+export const MAX_CAUSES = 5;
 /** Maximum conditions in a cause: people do not check more. */
-const MOST_CONDITIONS = 3;
+const MAX_CONDITIONS = 3;
 /** Limits a search to about a second: of more fields, combine only those with the best scores alone. */
-const MOST_COMBINED = 400;
+const MAX_COMBINED = 400;
 /** Conjunctions kept at each size. With 8, causes of three conditions are missed. */
 const BEAM = 14;
 /** Conditions kept of each field. */
-const MOST_OF_FIELD = 2;
+const MAX_OF_FIELD = 2;
 
 /**
  * Forms of causes, which share the significance equally: one to three field conditions; a span alone, or with
@@ -49,14 +49,14 @@ const MOST_OF_FIELD = 2;
  */
 const SHAPES = 6;
 /** Neighbouring limits select nearly the same events, so they count as at most this many candidates. */
-const MOST_LIMITS = 64;
+const MAX_LIMITS = 64;
 /** The same for the moments at which a span may begin or end. */
-const MOST_MOMENTS = 300;
+const MAX_MOMENTS = 300;
 
 /** A value works if it fails at no more than this share of the overall rate. */
 const RATE_OF_WORKING = 0.4;
 /** Maximum probability that chance alone raises the failure rate as much as a condition that is kept. */
-const MOST_CHANCE_OF_NEEDED = 0.05;
+const MAX_CHANCE_OF_NEEDED = 0.05;
 /** A more general cause wins if the events it adds fail at this share of the narrower cause's rate. */
 const REST_FAILS = 0.15;
 /** The same for a sharp cause: one with a span of time, or one whose events nearly all fail. */
@@ -64,9 +64,9 @@ const REST_FAILS_BESIDE_SHARP = 0.4;
 /** A cause is sharp from this failure rate on. */
 const NEARLY_ALL_FAIL = 0.9;
 /** Keep a condition only if the rate without it is at most this share of the rate with it. */
-const MOST_RATE_WITHOUT = 0.95;
+const MAX_RATE_WITHOUT = 0.95;
 /** The same for `!=` in a cause that is not sharp: excluding one value of many reveals little. */
-const MOST_RATE_WITHOUT_UNEQUAL = 0.3;
+const MAX_RATE_WITHOUT_UNEQUAL = 0.3;
 
 export type RowTest = FieldTest | SpanTest;
 
@@ -107,7 +107,7 @@ export class CauseSearch {
     this.features = table.fields.map((field, place) => new Feature(table, field, place, this.#time));
     this.#conditions = this.#countConditions(this.features);
     this.#conditionsOfFilters = this.#countConditions(this.features.filter(({ isFilter }) => isFilter));
-    const moments = Math.min(this.#countMoments(), MOST_MOMENTS);
+    const moments = Math.min(this.#countMoments(), MAX_MOMENTS);
     this.#spans = Math.max(1, (moments * (moments + 1)) / 2);
     this.#likelihood = new Likelihood(table.rows);
   }
@@ -118,7 +118,7 @@ export class CauseSearch {
     const { table } = this;
     const allFailed = estimateOf(table, countRows(all, table.failures)).failed;
     const causes: FoundCause[] = [];
-    while (causes.length < MOST_CAUSES) {
+    while (causes.length < MAX_CAUSES) {
       const best = this.bestCause(fields);
       if (!best) break;
       const left = this.#rows;
@@ -198,7 +198,7 @@ export class CauseSearch {
     let working: readonly number[] | undefined;
     visitConditions(feature, all, (op, code, events, failed, cost) => {
       const score = this.#likelihood.gain(events, failed, whole) - lnCandidates - cost;
-      if (score <= (best[MOST_OF_FIELD - 1]?.score ?? Number.NEGATIVE_INFINITY)) return;
+      if (score <= (best[MAX_OF_FIELD - 1]?.score ?? Number.NEGATIVE_INFINITY)) return;
       const test = new FieldTest(feature, op, code);
       // `!=` and limits must not take in values that work: if two of five carriers fail, "not the third"
       // still takes in two that work.
@@ -206,7 +206,7 @@ export class CauseSearch {
         working ??= this.#workingCodes(feature, all);
         if (working.some((other) => test.accepts(other))) return;
       }
-      if (best.length === MOST_OF_FIELD) best.pop();
+      if (best.length === MAX_OF_FIELD) best.pop();
       best.push({ tests: [...tests, test], events, failed, score });
       best.sort(byScore);
     });
@@ -217,7 +217,7 @@ export class CauseSearch {
   #workingCodes({ events, failed }: Feature, all: Count): number[] {
     const mostRate = RATE_OF_WORKING * rateIn(this.table, all);
     const delivered = { events: all.events, failed: all.events - all.failed };
-    const lnMost = Math.log(MOST_CHANCE_OF_NEEDED / countIf(events, (count) => count > 0));
+    const lnMost = Math.log(MAX_CHANCE_OF_NEEDED / countIf(events, (count) => count > 0));
     const least = leastForChance(delivered, lnMost);
     const codes: number[] = [];
     for (let code = 0; code < events.length; code++) {
@@ -241,10 +241,10 @@ export class CauseSearch {
 
   #conjunctions(whole: Count, features: readonly Feature[]): Candidate[] {
     const alone = this.#extensions([], whole, features);
-    const combined = features.length > MOST_COMBINED ? mostPromising(alone, features) : features;
+    const combined = features.length > MAX_COMBINED ? mostPromising(alone, features) : features;
     let level = alone.slice(0, BEAM);
     const found = [...level];
-    for (let size = 2; size <= MOST_CONDITIONS; size++) {
+    for (let size = 2; size <= MAX_CONDITIONS; size++) {
       const next = new Map<string, Candidate>();
       for (const { tests } of this.#withoutSameRows(level)) {
         for (const longer of this.#extensions(tests, whole, combined)) {
@@ -297,7 +297,7 @@ export class CauseSearch {
 
   #makesDifference(count: Count, whole: Count): boolean {
     const rest = without(whole, count);
-    return rateIn(this.table, count) - rateIn(this.table, rest) >= LEAST_DIFFERENCE;
+    return rateIn(this.table, count) - rateIn(this.table, rest) >= MIN_DIFFERENCE;
   }
 
   /**
@@ -334,9 +334,9 @@ export class CauseSearch {
     const { table } = this;
     const { own, general, whole, isDifferent, isSharp } = counts;
     const isOfField = condition.feature !== undefined;
-    const lnMost = Math.log(MOST_CHANCE_OF_NEEDED / (isOfField ? this.#conditions : this.#spans));
+    const lnMost = Math.log(MAX_CHANCE_OF_NEEDED / (isOfField ? this.#conditions : this.#spans));
     if (lnChance(own, general) >= lnMost) return false;
-    const most = isUnequal(condition) && !isSharp ? MOST_RATE_WITHOUT_UNEQUAL : MOST_RATE_WITHOUT;
+    const most = isUnequal(condition) && !isSharp ? MAX_RATE_WITHOUT_UNEQUAL : MAX_RATE_WITHOUT;
     // For fields only: events outside a span may fail just as often.
     if (isOfField && rateIn(table, general) > most * rateIn(table, own)) return false;
     if (!isDifferent) return true;
@@ -427,16 +427,16 @@ export class CauseSearch {
 function conditionsOn({ events, order, field }: Feature): number {
   const states = countIf(events, (count) => count > 0);
   const isPresence = events[NO_VALUE] !== 0 && states > 1 && !field.derivation;
-  const values = countIf(events.subarray(FIRST_CODE), (count) => count >= LEAST_EVENTS);
+  const values = countIf(events.subarray(FIRST_CODE), (count) => count >= MIN_EVENTS);
   const formsOfValue = states > 2 ? 2 : 1;
   const equalities = !field.hasOnlyLimits && states > 1 ? formsOfValue * values : 0;
   const numbers = countIf(order, (code) => (events[code] as number) > 0);
-  const limits = 2 * Math.max(0, Math.min(numbers - 1, MOST_LIMITS));
+  const limits = 2 * Math.max(0, Math.min(numbers - 1, MAX_LIMITS));
   return (isPresence ? 2 : 0) + equalities + limits;
 }
 
 function mostPromising(candidates: readonly Candidate[], features: readonly Feature[]): Feature[] {
-  const leading = new Set(candidates.slice(0, MOST_COMBINED).map(({ tests }) => tests[0]?.feature));
+  const leading = new Set(candidates.slice(0, MAX_COMBINED).map(({ tests }) => tests[0]?.feature));
   return features.filter((feature) => feature.isFilter || leading.has(feature));
 }
 

@@ -16,9 +16,9 @@ import type { RankedValues, TimeOrder } from './time-order.ts';
 export type FieldOp = '=' | '!=' | '>=' | '<=';
 
 /** Conditions with fewer events prove little even if all of them failed. */
-export const LEAST_EVENTS = 3;
+export const MIN_EVENTS = 3;
 /** A condition with a single failure could be chance. */
-const LEAST_FAILED = 2;
+const MIN_FAILED = 2;
 /** Count a field by its cells instead of by rows if fewer than one row in this many has it. */
 const ROWS_OF_CELL = 4;
 
@@ -310,7 +310,7 @@ export function visitConditions(feature: Feature, all: Count, visit: VisitCondit
 }
 
 function mayExplain(events: number, failed: number): boolean {
-  return events >= LEAST_EVENTS && failed >= LEAST_FAILED;
+  return events >= MIN_EVENTS && failed >= MIN_FAILED;
 }
 
 /** Visits `=` for the value, and `!=` if that is a different condition. */
@@ -444,9 +444,9 @@ export function limitOf({ feature, op, code }: FieldTest): Limit {
 }
 
 /** Maximum decimals tried. */
-const MOST_DECIMALS = 15;
+const MAX_DECIMALS = 15;
 /** Maximum trailing zeros tried; the roundest come first. */
-const MOST_ZEROS = 18;
+const MAX_ZEROS = 18;
 /** Doubles do not hold every integer from here on, so only exact round numbers become limits. */
 const LARGE = 10 ** 15;
 
@@ -456,7 +456,7 @@ function roundestNumber(lower: string, upper: string): string | undefined {
   const high = Number(upper);
   if (!Number.isFinite(high)) return undefined;
   const isLarge = Math.abs(high) >= LARGE;
-  for (let digits = -MOST_ZEROS; digits <= (isLarge ? 0 : MOST_DECIMALS); digits++) {
+  for (let digits = -MAX_ZEROS; digits <= (isLarge ? 0 : MAX_DECIMALS); digits++) {
     const unit = 10 ** Math.abs(digits);
     const number = digits < 0 ? Math.floor(high / unit) * unit : Math.floor(high * unit) / unit;
     const text = String(number);

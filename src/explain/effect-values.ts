@@ -23,11 +23,11 @@ export interface EffectValueSource {
 }
 
 /** Maximum values reported. */
-const MOST_VALUES = 5;
+const MAX_VALUES = 5;
 /** Maximum distinct texts, some 20 MB. With more, hardly any repeats, so none is reported. */
-const MOST_TEXTS = 100_000;
+const MAX_TEXTS = 100_000;
 /** Minimum number of texts to join as one text with varying ids and times. */
-const LEAST_ALIKE = 3;
+const MIN_ALIKE = 3;
 
 /** First bytes of `null`, an object and a list. */
 const NULL = 0x6e;
@@ -49,7 +49,7 @@ export class EffectValues {
   }
 
   add(reader: FieldReader): void {
-    if (this.#counts.size > MOST_TEXTS) return;
+    if (this.#counts.size > MAX_TEXTS) return;
     const { own, members, except } = this.#source;
     if (own) {
       for (const json of new Set(valuesIn(reader, this.#place, own))) if (json !== except) this.#note(json);
@@ -60,12 +60,12 @@ export class EffectValues {
   }
 
   result(): readonly EffectValue[] {
-    if (this.#counts.size > MOST_TEXTS) return [];
+    if (this.#counts.size > MAX_TEXTS) return [];
     const counts = this.#source.own ? joinNumbers(this.#counts) : this.#counts;
     const values = joinAlike(
       [...counts].map(([text, failed]) => ({ value: this.#source.own ? exactValue(text) : text, failed })),
     );
-    return values.sort((a, b) => b.failed - a.failed).slice(0, MOST_VALUES);
+    return values.sort((a, b) => b.failed - a.failed).slice(0, MAX_VALUES);
   }
 
   #note(text: string): void {
@@ -121,7 +121,7 @@ function joinAlike(values: readonly EffectValue[]): EffectValue[] {
   }
   return [...groups.values()].flatMap((group) => {
     const failed = group.reduce((sum, one) => sum + one.failed, 0);
-    if (group.length < LEAST_ALIKE || 2 * group.length <= failed) return group;
+    if (group.length < MIN_ALIKE || 2 * group.length <= failed) return group;
     return [{ value: commonText(group.map(({ value }) => value as string)), failed }];
   });
 }

@@ -82,9 +82,9 @@ export interface CountedCauses {
 }
 
 /** Maximum equivalent conditions reported. */
-const MOST_SAME = 20;
+const MAX_SAME = 20;
 /** Maximum equivalent conditions verified on all events. */
-const MOST_SAME_COUNTED = 60;
+const MAX_SAME_COUNTED = 60;
 
 /** Counts by the same conditions as `--where`. Keeps 22 bytes for each event of a cause. */
 export class ExactCounts {
@@ -238,7 +238,7 @@ function countedCause(cause: CauseToCount, table: ConditionTable, isSampleWhole:
     toCount: cause,
     conditions: conditions.map(({ condition }) => table.add(condition)),
     span: ofSpan.map(({ condition }) => table.add(condition)),
-    same: same.slice(0, isSampleWhole ? same.length : MOST_SAME_COUNTED).map(({ test, as }) => ({
+    same: same.slice(0, isSampleWhole ? same.length : MAX_SAME_COUNTED).map(({ test, as }) => ({
       test,
       condition: placeOf(fieldCondition(test).condition),
       as: as.map(placeOf),
@@ -260,7 +260,7 @@ function namesOf(same: readonly SameCheck[]): CauseCondition[] {
     one.code === NO_VALUE && one.op === other.op && isInside(one.feature.field, other.feature.field);
   return tests
     .filter((test) => !tests.some((other) => other.code === NO_VALUE && isInner(test, other)))
-    .slice(0, MOST_SAME)
+    .slice(0, MAX_SAME)
     .map(fieldCondition);
 }
 

@@ -22,7 +22,7 @@ import type { TimeZone } from '../time/time-zone.ts';
 import type { Baseline, BaselineCounts } from './baseline.ts';
 import { searchCommand, wideCommand } from './cause-commands.ts';
 import type { CauseCondition } from './cause-conditions.ts';
-import { MOST_CAUSES } from './cause-search.ts';
+import { MAX_CAUSES } from './cause-search.ts';
 import type { Cause, Effect } from './exact-counts.ts';
 import { type Explained, subscriptionsIn } from './explain.ts';
 import { explanationJson } from './explanation-json.ts';
@@ -155,9 +155,9 @@ export function explanationFacts(explained: Explained): string[] {
     some.length > 0 ? [`${who} have: ${someOf(some.map(effectText))}`] : [];
   const have = unexplained === 1 ? 'failure has' : 'failures have';
   const none =
-    causes.length < MOST_CAUSES
+    causes.length < MAX_CAUSES
       ? 'no cause in common with others'
-      : `none of these ${MOST_CAUSES} causes, the maximum; a shorter time may show others`;
+      : `none of these ${MAX_CAUSES} causes, the maximum; a shorter time may show others`;
   return [
     ...(failed > 0 && causes.length === 0 ? [nothing] : []),
     ...(causes.length > 1 ? ['events of a cause are not counted in the causes below it'] : []),
@@ -377,9 +377,9 @@ function effectText(effect: Effect): string {
 const LONGEST_VALUE_CHARACTERS = 60;
 
 /** Maximum items listed; the rest are counted. */
-const MOST_NAMED = 6;
+const MAX_NAMED = 6;
 
 export function someOf(texts: readonly string[]): string {
-  const rest = texts.length - MOST_NAMED;
-  return [...texts.slice(0, MOST_NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
+  const rest = texts.length - MAX_NAMED;
+  return [...texts.slice(0, MAX_NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
 }

@@ -12,11 +12,11 @@ const GREATER = 1.1;
 /** Assumed failure rate outside a span, as a share of the overall rate. */
 const RATE_OUTSIDE = 0.5;
 /** Maximum assumed rate: at 1 a single success would end any span. */
-const MOST_RATE = 0.995;
+const MAX_RATE = 0.995;
 /** Keep a bound only if the rate beyond it is below this share of the span's. */
 const RATE_BEYOND = 0.4;
 /** Keep a bound only if chance produces the successes beyond it no more often than this. */
-const MOST_CHANCE_BEYOND = 0.05;
+const MAX_CHANCE_BEYOND = 0.05;
 
 /** A span is redundant if the current run of failures has this share of its failures. */
 const NEARLY_ALL = 0.9;
@@ -134,7 +134,7 @@ function heaviestRun(
   rate: number,
   outside: number,
 ): Run | undefined {
-  const inside = Math.min(rate, MOST_RATE);
+  const inside = Math.min(rate, MAX_RATE);
   const weightOfFailure = Math.log(inside / outside);
   const weightOfSuccess = Math.log((1 - inside) / (1 - outside));
   let sum = 0;
@@ -158,7 +158,7 @@ function heaviestRun(
 function boundsOf(table: TimedRows, timed: Int32Array, run: Run, rate: number): Run {
   const isOver = (beyond: Int32Array) => {
     const { events, failed } = countRows(beyond, table.failures);
-    return failed < RATE_BEYOND * rate * events && (1 - rate) ** events <= MOST_CHANCE_BEYOND;
+    return failed < RATE_BEYOND * rate * events && (1 - rate) ** events <= MAX_CHANCE_BEYOND;
   };
   const isSameTime = (place: number) =>
     table.times.compare(timed[place] as number, timed[place + 1] as number) === 0;

@@ -1,13 +1,13 @@
 import { fieldAtTop, type SampleTable } from '../sample/sample-table.ts';
 
 /** Numbers with at most this many distinct values never follow time. */
-const MOST_WITHOUT_ORDER = 20;
+const MAX_WITHOUT_ORDER = 20;
 /** A number follows time if less than this share of its steps go against it. */
 const OTHER_WAY = 0.02;
 /** Minimum correlation of rank and time. 0.9 tolerates noise of a quarter of the values. */
-const LEAST_CORRELATION = 0.9;
+const MIN_CORRELATION = 0.9;
 /** Minimum degrees of freedom: the correlation of fewer numbers may be chance. */
-const LEAST_COMPARED = 20;
+const MIN_COMPARED = 20;
 
 /** Numbers or dates by row; a list can have several in one row. */
 export interface RankedValues {
@@ -48,7 +48,7 @@ export class TimeOrder {
 
   /** True even for one sequence per subscription or type: its limits would only be spans of time. */
   goesWithTime(numbers: RankedValues): boolean {
-    if (numbers.different <= MOST_WITHOUT_ORDER) return false;
+    if (numbers.different <= MAX_WITHOUT_ORDER) return false;
     return (
       this.#isMonotonic(numbers) || this.#groupings.some((groupOf) => this.#isAlongTime(numbers, groupOf))
     );
@@ -82,7 +82,7 @@ export class TimeOrder {
       sumsOf.set(group, sums);
       addTo(sums, time, rank);
     }
-    return correlationInside([...sumsOf.values()]) >= LEAST_CORRELATION;
+    return correlationInside([...sumsOf.values()]) >= MIN_CORRELATION;
   }
 }
 
@@ -118,6 +118,6 @@ function correlationInside(groups: readonly Sums[]): number {
     ofRanks += squaredRanks - (ranks * ranks) / count;
     ofBoth += products - (times * ranks) / count;
   }
-  if (compared < LEAST_COMPARED || ofTimes === 0 || ofRanks === 0) return 0;
+  if (compared < MIN_COMPARED || ofTimes === 0 || ofRanks === 0) return 0;
   return Math.abs(ofBoth) / Math.sqrt(ofTimes * ofRanks);
 }

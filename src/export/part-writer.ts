@@ -11,7 +11,7 @@ import { formatOf } from './part-formats.ts';
 import { createSorter } from './partitions.ts';
 
 /** Maximum open files of one part: without counts, a part may span any number of days. */
-const MOST_OPEN = 64;
+const MAX_OPEN = 64;
 
 /** Files have temporary names until they are complete and on disk. */
 export class PartWriter {
@@ -64,7 +64,7 @@ export class PartWriter {
     const file = known ?? (await PartFile.create(this.#directory, this.#pathIn(folder)));
     this.#files.delete(folder);
     this.#files.set(folder, file);
-    if (this.#files.size > MOST_OPEN) await [...this.#files.values()].at(-1 - MOST_OPEN)?.rest();
+    if (this.#files.size > MAX_OPEN) await [...this.#files.values()].at(-1 - MAX_OPEN)?.rest();
     return file;
   }
 

@@ -17,7 +17,7 @@ import { UsageError } from '../errors.ts';
 type User = Pick<Machine, 'platform' | 'userId'>;
 
 /** Most links to follow, as on Linux. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 /**
  * In a user namespace (a rootless container), Linux shows this owner for files of unmapped users, such as
  * `/`.
@@ -119,7 +119,7 @@ function* stepsOf(file: string): Generator<Step> {
   let at = path.parse(path.resolve(file)).root;
   let rest = path.resolve(file).split(path.sep).filter(Boolean);
   let parent = inspect(at);
-  for (let links = 0; rest.length > 0 && parent && links < MOST_LINKS; ) {
+  for (let links = 0; rest.length > 0 && parent && links < MAX_LINKS; ) {
     const [name = '', ...others] = rest;
     const place = path.join(at, name);
     const found = inspect(place);

@@ -52,7 +52,7 @@ export const COUNTS_AT_ONCE = 8;
 export const GROUPS_SHOWN = 20;
 
 /** Maximum buckets, since each costs two counts. */
-export const MOST_BUCKETS = 500;
+export const MAX_BUCKETS = 500;
 /** Calendar units, in milliseconds. */
 export const BUCKET_UNITS = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS } as const;
 export type BucketUnit = keyof typeof BUCKET_UNITS;
@@ -62,9 +62,9 @@ function readBuckets(text: string): number | BucketUnit {
   const unit = units.find((one) => [one, `${one}s`, one[0]].includes(text.trim().toLowerCase()));
   if (unit) return unit;
   const count = Number(text);
-  if (/^\d+$/.test(text) && count >= 1 && count <= MOST_BUCKETS) return count;
+  if (/^\d+$/.test(text) && count >= 1 && count <= MAX_BUCKETS) return count;
   throw new UsageError(
-    `--buckets: invalid value '${text}': must be hour, day, week or a whole number from 1 to ${MOST_BUCKETS}`,
+    `--buckets: invalid value '${text}': must be hour, day, week or a whole number from 1 to ${MAX_BUCKETS}`,
     didYouMean(text, units, 'such as --buckets day'),
   );
 }
@@ -74,7 +74,7 @@ export function addStatsFlags(command: Command): Command {
     .addOption(
       new Flag(
         '--buckets <number|unit>',
-        `bars of the chart over time: hour, day, week, or a number of bars, 1 to ${MOST_BUCKETS}`,
+        `bars of the chart over time: hour, day, week, or a number of bars, 1 to ${MAX_BUCKETS}`,
         { preset: 'bars that begin on the clock, such as full hours' },
         readBuckets,
       ),

@@ -66,7 +66,7 @@ async function printItems(
 }
 
 /** Columns for `eventData.body.name`. */
-const LEAST_PATH_COLUMNS = 20;
+const MIN_PATH_COLUMNS = 20;
 
 function foundTable({ found, profiles }: FindReport, zone: TimeZone): Table {
   const isOfSeveral = profiles.length > 1;
@@ -86,7 +86,7 @@ function foundTable({ found, profiles }: FindReport, zone: TimeZone): Table {
       EVENT_HEADS.publishStatus,
       EVENT_HEADS.eventType,
       ...(isNamed ? [FOR_HEAD, secondReceiver(addressHead)] : [addressHead]),
-      { title: 'found in', kind: 'text', least: LEAST_PATH_COLUMNS, isPath: true },
+      { title: 'found in', kind: 'text', least: MIN_PATH_COLUMNS, isPath: true },
       EVENT_HEADS.eventId,
     ],
     rows: found.map(cellsOf),

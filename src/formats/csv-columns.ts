@@ -9,7 +9,7 @@ export interface CsvColumn extends FieldPath {
 }
 
 /** Maximum columns added by later pages: names that are ids would be unlimited. */
-const MOST_LATE_COLUMNS = 2_000;
+const MAX_LATE_COLUMNS = 2_000;
 
 /** Known fields come first; an object's members replace it. */
 export class CsvColumns {
@@ -25,7 +25,7 @@ export class CsvColumns {
   see(items: Items): void {
     if (this.#columns !== undefined) return;
     for (const item of items.values()) this.#shape.add(shownItem(item, this.#list));
-    this.#room.columns = Math.min(this.#room.columns, MOST_LATE_COLUMNS);
+    this.#room.columns = Math.min(this.#room.columns, MAX_LATE_COLUMNS);
   }
 
   /** Reads all remaining pages, which gives every member a column. */

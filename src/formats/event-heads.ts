@@ -12,9 +12,9 @@ export const SPARE = { id: 5, other: 4, error: 1 } as const;
 const SPARE_SECOND_ID = 6;
 
 /** Enough to distinguish errors, and the room that 100 columns leave next to the longest common types. */
-const LEAST_ERROR_COLUMNS = 15;
+const MIN_ERROR_COLUMNS = 15;
 /** Enough for a host name. */
-const LEAST_WHO_COLUMNS = 16;
+const MIN_WHO_COLUMNS = 16;
 
 export const EVENT_HEADS: Readonly<Record<EventColumn, ColumnHead>> = {
   createdOn: { title: 'createdOn' },
@@ -23,12 +23,12 @@ export const EVENT_HEADS: Readonly<Record<EventColumn, ColumnHead>> = {
   eventId: { title: 'eventId', spare: SPARE.id, isWhole: true, restoreOrder: 2 },
   subscriptionId: whoHead('subscriptionId'),
 };
-export const ERROR_HEAD: ColumnHead = { title: 'error', spare: SPARE.error, least: LEAST_ERROR_COLUMNS };
+export const ERROR_HEAD: ColumnHead = { title: 'error', spare: SPARE.error, least: MIN_ERROR_COLUMNS };
 
 export const SECOND_ID: Omit<ColumnHead, 'title'> = { spare: SPARE_SECOND_ID, isWhole: true };
 
 export function whoHead(title: string): ColumnHead {
-  return { title, least: LEAST_WHO_COLUMNS, isDistinctive: true };
+  return { title, least: MIN_WHO_COLUMNS, isDistinctive: true };
 }
 
 export const FOR_HEAD: ColumnHead = whoHead('for');

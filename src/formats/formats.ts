@@ -38,7 +38,7 @@ export async function createItemWriter(
         `a later page has ${name}, which the first did not: it has no column; name the columns with --fields`,
       );
     // Names that are ids would be unlimited.
-    late.add(late.size < MOST_LATE || late.has(name) ? name : 'others');
+    late.add(late.size < MAX_LATE || late.has(name) ? name : 'others');
   };
   const writer = await writerOf({ ...options, onLate }, context, reporter);
   const end = async () => {
@@ -51,7 +51,7 @@ export async function createItemWriter(
 }
 
 /** Maximum late fields in the warning. */
-const MOST_LATE = 20;
+const MAX_LATE = 20;
 
 type CreateWriter = (
   options: FormatOptions,

@@ -115,9 +115,9 @@ const READABLE = 10;
 /** Narrowed text grows back to this width before dates and titles do. */
 const FAIR_TEXT_COLUMNS = 36;
 /** Text is cut at this width even if it differs only later. */
-const MOST_TELLING_COLUMNS = 36;
+const MAX_TELLING_COLUMNS = 36;
 /** Narrower text is unrecognizable. */
-const LEAST_TELLING_COLUMNS = 4;
+const MIN_TELLING_COLUMNS = 4;
 /** The width of SUCCESS, which later rows may have. */
 const SHORTEST_STATUS_COLUMNS = 7;
 /** Narrower bars show nothing. */
@@ -392,9 +392,9 @@ function cutTexts(drafts: readonly Draft[], room: number): void {
 function distinctiveWidth(texts: readonly string[]): number {
   const distinct = [...new Set(texts)];
   if (distinct.length < 2) return 0;
-  for (let width = LEAST_TELLING_COLUMNS; width < MOST_TELLING_COLUMNS; width++)
+  for (let width = MIN_TELLING_COLUMNS; width < MAX_TELLING_COLUMNS; width++)
     if (new Set(distinct.map((text) => cutMiddle(text, width))).size === distinct.length) return width;
-  return MOST_TELLING_COLUMNS;
+  return MAX_TELLING_COLUMNS;
 }
 
 function areShared(texts: readonly string[]): boolean {

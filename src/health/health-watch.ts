@@ -62,7 +62,7 @@ const POLLS_PER_LIST = 5;
 /** Interval between checks of a row without events. */
 const SILENCE_LOOK_MS = HOUR_MS;
 /** Maximum rows checked for a silence at once. */
-const MOST_LOOKED_AT = 100;
+const MAX_LOOKED_AT = 100;
 
 export async function watchHealth(options: HealthWatchOptions, call: HealthCall): Promise<void> {
   await whileStateIsHeld(options.state, call, (held, place) =>
@@ -295,7 +295,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
         const isDue = lastMs === 0 ? !this.#lookedAt.has(key) : now - lookedAt >= SILENCE_LOOK_MS;
         return isQuiet && isDue && now - lastMs > SHORTEST_SILENCE_MS;
       })
-      .slice(0, MOST_LOOKED_AT);
+      .slice(0, MAX_LOOKED_AT);
     if (due.length === 0) return;
     for (const [key] of due) this.#lookedAt.set(key, now);
     const watched = due.flatMap(([key, row]) => {

@@ -84,9 +84,9 @@ export interface RowRules extends AlarmRules {
   readonly remindMs: number;
 }
 
-const MOST_VALUES = 100_000;
+const MAX_VALUES = 100_000;
 /** Maximum names kept for a row. */
-const MOST_NAMES = 20;
+const MAX_NAMES = 20;
 
 /** A fold over new events, each seen once. `pending` are the changes to report, in order. */
 export class WatchedRows {
@@ -133,7 +133,7 @@ export class WatchedRows {
     const time = createdOn?.text ?? new Date(at).toISOString();
     const error = hasFailed ? (this.#reasons.textOf(items, item) ?? null) : null;
     const names = this.#whoOf?.(items.bytes, start).names ?? [];
-    for (const texts of this.#values.ofEvent(MOST_VALUES) ?? []) {
+    for (const texts of this.#values.ofEvent(MAX_VALUES) ?? []) {
       const key = texts.join('\n');
       const row = this.rowOf(key);
       addNames(row, names);
@@ -277,7 +277,7 @@ function endOf(previous: AlarmLevel, history: RowHistory, now: string): string {
 }
 
 function addNames({ names }: WatchedRow, more: readonly string[]): void {
-  for (const name of more) if (names.length < MOST_NAMES && !names.includes(name)) names.push(name);
+  for (const name of more) if (names.length < MAX_NAMES && !names.includes(name)) names.push(name);
 }
 
 function countOutcome(row: WatchedRow, { at, hasFailed }: DeliveryOutcome): void {

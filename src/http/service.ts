@@ -182,7 +182,7 @@ export function serviceError(
 /** Bytes of the longest error body that a program gets whole. */
 const MAX_OBJECT_BYTES = 32_768;
 /** Lines of an error's body shown to a person: services describe a fault in a few. */
-const MOST_LINES = 30;
+const MAX_LINES = 30;
 
 export function describeError(response: HttpResponse): Pick<ErrorParts, 'details' | 'errorObject'> {
   const details = describeBody(response);
@@ -199,7 +199,7 @@ export function describeBody({ body, headers }: Pick<HttpResponse, 'body' | 'hea
   const lines = errors.flatMap((error) =>
     Object.entries(error).flatMap(([name, member]) => describeMember(name, member)),
   );
-  if (lines.length > 0) return fewOf(lines, MOST_LINES).map((line) => redactSecrets(line));
+  if (lines.length > 0) return fewOf(lines, MAX_LINES).map((line) => redactSecrets(line));
   const safe = redactSecrets(text, secretsInHeaders(headers));
   if (/html/i.test(headers['content-type'] ?? '')) {
     const title = titleOf(safe);

@@ -20,7 +20,7 @@ const DIGITS_OF_WORD = 8;
 const DIGITS_OF_KEY = WORDS_OF_KEY * DIGITS_OF_WORD;
 /** Keys per block. Blocks are never copied. */
 const BLOCK_KEYS = 1 << 16;
-const LEAST_PLACES = 2048;
+const MIN_PLACES = 2048;
 const GROWTH = 1.5;
 /** Index slots per key: fewer make lookups slower. */
 const PLACES_PER_KEY = 1.6;
@@ -39,7 +39,7 @@ interface Block {
 export class EventKeys {
   readonly #blocks: Block[] = [];
   /** For each slot the rank of a key, counted from 1. A key is in its own slot or a later one. */
-  #index = new Uint32Array(LEAST_PLACES);
+  #index = new Uint32Array(MIN_PLACES);
   readonly #wanted = new Uint32Array(WORDS_OF_KEY);
   #size = 0;
 

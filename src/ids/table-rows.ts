@@ -16,7 +16,7 @@ export interface TableForm {
 }
 
 /** Share of the rows that must have as many cells as the first one. */
-const LEAST_ALIKE = 0.9;
+const MIN_ALIKE = 0.9;
 
 /**
  * Detects the form of a table at the start of a text; undefined for other texts: a list of ids, a log.
@@ -38,7 +38,7 @@ export function tableFormOf(
     const [first = [], ...others] = rows;
     if (first.length < leastColumns || others.length === 0) continue;
     const alike = others.filter(({ length }) => length === first.length).length;
-    if (alike < LEAST_ALIKE * others.length) continue;
+    if (alike < MIN_ALIKE * others.length) continue;
     const hasHeader = !first.some(holdsGuid);
     const data = hasHeader ? others : rows;
     const columns = first.map((title, index) => ({

@@ -13,10 +13,10 @@ const QUOTE = 0x22;
 const NULL = 0x6e;
 
 /** Maximum texts kept as suggestions, and their maximum length. */
-const MOST_NEAR = 1000;
+const MAX_NEAR = 1000;
 const LONGEST_NEAR_CHARACTERS = 100;
 /** Maximum values of a list to suggest a text for. */
-const MOST_WANTED_NEAR = 20;
+const MAX_WANTED_NEAR = 20;
 /** Shorter texts resemble too many others. */
 const SHORTEST_NEAR_CHARACTERS = 3;
 
@@ -103,13 +103,13 @@ export class ConditionDoubt {
 
   #keepForNear(text: string, isText: boolean): void {
     if (this.#wantedLower.has(text.toLowerCase())) this.#similar ??= text;
-    else if (isText && text.length <= LONGEST_NEAR_CHARACTERS && this.#others.size < MOST_NEAR)
+    else if (isText && text.length <= LONGEST_NEAR_CHARACTERS && this.#others.size < MAX_NEAR)
       this.#others.add(text);
   }
 
   #nearValue(): string | undefined {
     const texts = [...this.#others];
-    for (const wanted of this.#wanted.slice(0, MOST_WANTED_NEAR)) {
+    for (const wanted of this.#wanted.slice(0, MAX_WANTED_NEAR)) {
       const near = nearTo(wanted, texts);
       if (near !== undefined) return near;
     }

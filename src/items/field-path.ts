@@ -107,7 +107,7 @@ function nameWithEscapes(name: string, special: RegExp): string {
 const EMPTY_NAME = '""';
 
 /** Deeper than any item; a cursor takes stack for each step. */
-const MOST_STEPS = 1000;
+const MAX_STEPS = 1000;
 
 /** A character with its backslash, if any; or a lone backslash at the end. */
 type Letter = string;
@@ -161,7 +161,7 @@ function pathOf(typed: readonly Letter[], flag: string, all: string): FieldPath 
     return [...(name.length > 0 ? [nameOf(name)] : []), ...Array<typeof EACH>(lists).fill(EACH)];
   });
   if (steps[0] === EACH) throw wrongBrackets(text, flag, all);
-  if (steps.length > MOST_STEPS) throw wrong(all, `a path has at most ${MOST_STEPS} steps`, flag);
+  if (steps.length > MAX_STEPS) throw wrong(all, `a path has at most ${MAX_STEPS} steps`, flag);
   const isPlain = derivation === undefined && !steps.includes(EACH);
   const title = withoutNeedlessEscapes(letters);
   return { text: title, steps: names, ...(isPlain ? {} : { walk: { steps, derivation } }) };

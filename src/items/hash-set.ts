@@ -1,12 +1,12 @@
 const EMPTY = -1;
-const LEAST_PLACES = 1024;
+const MIN_PLACES = 1024;
 /** Maximum load: beyond it a lookup probes too many places. */
-const MOST_TAKEN = 0.5;
+const MAX_TAKEN = 0.5;
 
 /** A set of evenly spread integers below 2^53, in 16 to 32 bytes each, where a `Set` takes 50. */
 export class HashSet {
   size = 0;
-  #places = new Float64Array(LEAST_PLACES).fill(EMPTY);
+  #places = new Float64Array(MIN_PLACES).fill(EMPTY);
 
   has(hash: number): boolean {
     return this.#places[this.#placeOf(hash)] === hash;
@@ -17,7 +17,7 @@ export class HashSet {
     if (this.#places[place] === hash) return;
     this.#places[place] = hash;
     this.size++;
-    if (this.size > MOST_TAKEN * this.#places.length) this.#grow();
+    if (this.size > MAX_TAKEN * this.#places.length) this.#grow();
   }
 
   #grow(): void {

@@ -5,13 +5,13 @@ import { terminalSafeBlock } from '../terminal/terminal-text.ts';
 import { CommandFailure } from './mcp-lines.ts';
 
 /** Most bytes of a whole result: its text and its structured form together. */
-const MOST_BYTES = 60_000;
+const MAX_BYTES = 60_000;
 /**
  * Levels of nested objects and lists in one item; JSON parsers, ours and the peer's, have limits not far
  * above.
  */
-const MOST_LEVELS = 200;
-const MOST_ERROR_CHARACTERS = 4000;
+const MAX_LEVELS = 200;
+const MAX_ERROR_CHARACTERS = 4000;
 
 /** Events come from outside, and may contain instructions to the model that reads them. */
 export const UNTRUSTED =
@@ -68,7 +68,7 @@ function cutText(
   if (isShort) reasons.push(`${count}${of} are here: ${cursor ? 'give cursor for the next' : advice}`);
   if (unfit > 0)
     reasons.push(
-      `${unfit} left out, larger than 30 KB or nested deeper than ${MOST_LEVELS} levels: ${advice}`,
+      `${unfit} left out, larger than 30 KB or nested deeper than ${MAX_LEVELS} levels: ${advice}`,
     );
   return reasons.length > 0 ? reasons.join('; ') : null;
 }
@@ -93,18 +93,18 @@ export function toolResult(value: object): CallToolResult {
 }
 
 function fits(result: CallToolResult): boolean {
-  return Buffer.byteLength(JSON.stringify(result)) <= MOST_BYTES;
+  return Buffer.byteLength(JSON.stringify(result)) <= MAX_BYTES;
 }
 
 export function errorAnswer(error: unknown): CallToolResult {
   const { kind, message, details, status, retryable, next } = problemOf(error);
   const shown = (text: string) => {
-    const safe = terminalSafeBlock(text).slice(0, MOST_ERROR_CHARACTERS).toWellFormed();
-    return text.length > MOST_ERROR_CHARACTERS ? `${safe} …` : safe;
+    const safe = terminalSafeBlock(text).slice(0, MAX_ERROR_CHARACTERS).toWellFormed();
+    return text.length > MAX_ERROR_CHARACTERS ? `${safe} …` : safe;
   };
   const lines = (details ?? [])
-    .slice(0, MOST_DETAILS)
-    .map((line) => shown(line).slice(0, MOST_DETAIL_CHARACTERS));
+    .slice(0, MAX_DETAILS)
+    .map((line) => shown(line).slice(0, MAX_DETAIL_CHARACTERS));
   const value = {
     ...{ kind, message: shown(message), details: lines.length > 0 ? lines : undefined, status, retryable },
     next: typeof next === 'string' ? next : undefined,
@@ -113,8 +113,8 @@ export function errorAnswer(error: unknown): CallToolResult {
   return { content: [{ type: 'text', text }], isError: true };
 }
 
-const MOST_DETAILS = 20;
-const MOST_DETAIL_CHARACTERS = 1000;
+const MAX_DETAILS = 20;
+const MAX_DETAIL_CHARACTERS = 1000;
 
 type ShownProblem = Pick<CommandFailure['problem'], 'kind' | 'message'> &
   Partial<Omit<CommandFailure['problem'], 'next'>> & { readonly next?: unknown };
@@ -131,8 +131,8 @@ export function elementsOf(lines: readonly string[]): { elements: unknown[]; unf
   let unfit = 0;
   for (const line of lines) {
     // Each element occurs in the text, and again in the structured form.
-    const item = 2 * Buffer.byteLength(line) <= MOST_BYTES ? exactJson(line) : undefined;
-    if (item === undefined || hasLevels(item, MOST_LEVELS + 1)) unfit++;
+    const item = 2 * Buffer.byteLength(line) <= MAX_BYTES ? exactJson(line) : undefined;
+    if (item === undefined || hasLevels(item, MAX_LEVELS + 1)) unfit++;
     else elements.push(item);
   }
   return { elements, unfit };

@@ -7,8 +7,8 @@ import type { Problem } from '../terminal/reporter.ts';
 import { terminalSafeBlock } from '../terminal/terminal-text.ts';
 
 /** Bytes of a command's output held in memory. */
-const MOST_PRINTED_BYTES = 64 << 20;
-const MOST_WARNING_CHARACTERS = 4000;
+const MAX_PRINTED_BYTES = 64 << 20;
+const MAX_WARNING_CHARACTERS = 4000;
 
 export interface CommandResult {
   readonly stdout: string;
@@ -70,7 +70,7 @@ function keptOutput(): { output: Output; text: () => string } {
     write: async (chunk) => {
       length += chunk.length;
       // The writer may reuse its memory.
-      if (length <= MOST_PRINTED_BYTES) chunks.push(Buffer.from(chunk));
+      if (length <= MAX_PRINTED_BYTES) chunks.push(Buffer.from(chunk));
     },
   };
   return { output, text: () => Buffer.concat(chunks).toString() };
@@ -89,5 +89,5 @@ function problemsIn(stderr: string): Problem[] {
 function warningsOf(problems: readonly Problem[]): string[] {
   return problems
     .filter(({ level }) => level === 'warning')
-    .map(({ message }) => terminalSafeBlock(message).slice(0, MOST_WARNING_CHARACTERS).toWellFormed());
+    .map(({ message }) => terminalSafeBlock(message).slice(0, MAX_WARNING_CHARACTERS).toWellFormed());
 }

@@ -27,19 +27,19 @@ export interface McpFlags {
 }
 
 const DEFAULT_EVENTS = 20;
-const MOST_EVENTS = 200;
+const MAX_EVENTS = 200;
 /** Seconds for a call by default. */
 const CALL_SECONDS = 60;
-const MOST_CALL_SECONDS = 3600;
+const MAX_CALL_SECONDS = 3600;
 /** Characters of the longest text: more than any person's filter. */
-const MOST_TEXT_CHARACTERS = 10_000;
-const MOST_TEXTS = 500;
-const MOST_IDS = 10_000;
+const MAX_TEXT_CHARACTERS = 10_000;
+const MAX_TEXTS = 500;
+const MAX_IDS = 10_000;
 
-const text = () => z.string().max(MOST_TEXT_CHARACTERS);
+const text = () => z.string().max(MAX_TEXT_CHARACTERS);
 const optionalText = (description: string) => text().optional().describe(description);
 const optionalTexts = (description: string) =>
-  z.array(text()).max(MOST_TEXTS).optional().describe(description);
+  z.array(text()).max(MAX_TEXTS).optional().describe(description);
 const upTo = (most: number) => z.number().int().min(1).max(most);
 const TIME = 'a date, a date-time (UTC without a zone), a time of day, or a span ago such as 15m, 2h, 7d';
 
@@ -64,13 +64,13 @@ const filters = {
   grep: optionalText('a text that occurs in any value or name, ignoring case'),
 };
 const page = {
-  limit: upTo(MOST_EVENTS).default(DEFAULT_EVENTS),
+  limit: upTo(MAX_EVENTS).default(DEFAULT_EVENTS),
   cursor: optionalText('the cursor of the answer before; the other arguments stay the same'),
 };
 /** For lists that are usually short. */
-const longPage = { ...page, limit: upTo(MOST_EVENTS).default(MOST_EVENTS) };
+const longPage = { ...page, limit: upTo(MAX_EVENTS).default(MAX_EVENTS) };
 const received = {
-  ids: z.array(z.string().max(100)).max(MOST_IDS).optional().describe('the event ids that were received'),
+  ids: z.array(z.string().max(100)).max(MAX_IDS).optional().describe('the event ids that were received'),
   file: optionalText('instead: a file with them, one that the server was started with (--allow-file)'),
 };
 
@@ -121,7 +121,7 @@ const tools: Readonly<Record<string, Tool>> = {
       ids: z
         .array(z.string().refine((id) => id !== '-', 'is not a GUID'))
         .min(1)
-        .max(MOST_EVENTS)
+        .max(MAX_EVENTS)
         .describe('event ids (GUIDs)'),
       ...longPage,
     },
@@ -156,7 +156,7 @@ const tools: Readonly<Record<string, Tool>> = {
     }),
     call: async ({ limit, cursor, ...args }, run) =>
       summaryAnswer(
-        await run(`events stats --json --timezone=UTC${args['by'] ? ` --limit=${MOST_GROUPS}` : ''}`, args),
+        await run(`events stats --json --timezone=UTC${args['by'] ? ` --limit=${MAX_GROUPS}` : ''}`, args),
         args['by'] ? 'groups' : 'types',
         { limit, cursor },
       ),
@@ -293,7 +293,7 @@ const tools: Readonly<Record<string, Tool>> = {
 };
 
 /** Groups listed in statistics; the rest are summed up. */
-const MOST_GROUPS = 20;
+const MAX_GROUPS = 20;
 
 /** A cursor into the newest events: a time limit, and the number of events just before it already shown. */
 interface SearchPlace {
@@ -488,7 +488,7 @@ export function registerTools(server: McpServer, { flags, context, invoke }: Cal
       return await runLine(argv, input, invoke, { ...context, signal });
     };
   const annotations = { readOnlyHint: true, destructiveHint: false, openWorldHint: true };
-  const timeoutSeconds = upTo(MOST_CALL_SECONDS).default(CALL_SECONDS);
+  const timeoutSeconds = upTo(MAX_CALL_SECONDS).default(CALL_SECONDS);
   for (const [name, { title, description, input, output, call }] of Object.entries(tools)) {
     // Reject unknown arguments, like the command line: ignoring a filter would give a wrong result.
     const inputSchema = z.strictObject({ ...input, timeoutSeconds });
@@ -511,7 +511,7 @@ export function registerTools(server: McpServer, { flags, context, invoke }: Cal
 function limitTime(seconds: number, clock: Clock, over: AbortController): AbortSignal {
   const late = new AbortController();
   const failure = new ServiceError(`the call took longer than ${seconds} s`, {
-    next: `narrow the filters, or give a timeoutSeconds of up to ${MOST_CALL_SECONDS}`,
+    next: `narrow the filters, or give a timeoutSeconds of up to ${MAX_CALL_SECONDS}`,
     retryable: true,
   });
   clock.sleep(seconds * 1000, over.signal).then(

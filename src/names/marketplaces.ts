@@ -12,7 +12,7 @@ import { UTC } from '../time/time-zone.ts';
 const MARKETPLACE_IDS = 'headers.marketplaceIds';
 
 /** Most ids named in a warning or a notice. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 function createMarketplaceReader(): (bytes: Buffer, at: number, use: (id: string) => void) => void {
   const find = createEventFinder();
@@ -35,7 +35,7 @@ export function marketplaceFilter(wanted: readonly string[]): KeepItems {
     let isOne = false;
     read(bytes, at, (id) => {
       if (wanted.includes(id)) isOne = true;
-      else if (others.size < MOST_NAMED) others.add(id);
+      else if (others.size < MAX_NAMED) others.add(id);
     });
     return isOne;
   };

@@ -11,7 +11,7 @@ import { eventsText } from '../terminal/terminal-text.ts';
 import { UTC } from '../time/time-zone.ts';
 
 /** Most names kept for suggesting a similar one. */
-const MOST_NAMES = 1000;
+const MAX_NAMES = 1000;
 
 /**
  * Keeps the events for any of some names: whole words of the name field, ignoring case, or the id of their
@@ -28,7 +28,7 @@ export function nameFilter(nameField: FieldPath, words: readonly string[]): Keep
   let isPresent = false;
   const isMeant = (name: string) => {
     isPresent = true;
-    if (names.size < MOST_NAMES) names.add(name);
+    if (names.size < MAX_NAMES) names.add(name);
     return matchers.some((matches) => matches(name));
   };
   const holds = () => {

@@ -23,7 +23,7 @@ export interface NamedSubscription {
 /** Milliseconds that a reader waits for names before it continues without them. */
 const PATIENCE_MS = 1_500;
 /** Most unlisted subscriptions requested one by one. */
-const MOST_ASKED = 20;
+const MAX_ASKED = 20;
 
 /** The state of the list: known, not offered by this service, or the error. */
 type Listing = 'known' | 'not offered' | Error;
@@ -66,7 +66,7 @@ export class SubscriptionNames {
     const unknown = [...new Set([...ids].map((id) => id.toLowerCase()))].filter(
       (id) => !this.#byId.has(id) && !this.#asked.has(id),
     );
-    const due = unknown.slice(0, MOST_ASKED - this.#asked.size);
+    const due = unknown.slice(0, MAX_ASKED - this.#asked.size);
     for (const id of due) this.#asked.add(id);
     await Promise.all(due.map((id) => this.#askOne(id).catch(() => {})));
   }

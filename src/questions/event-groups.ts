@@ -33,7 +33,7 @@ export function groupWithoutEvents(value: string, hasNumbers: boolean): EventGro
 }
 
 /** With more groups the field differs in nearly every event. */
-const MOST_GROUPS = 100_000;
+const MAX_GROUPS = 100_000;
 
 const KNOWN = ['eventId', 'createdOn', 'publishStatus'] as const;
 
@@ -110,7 +110,7 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
 
   #groupsOfEvent(): EventGroup[] {
     for (const field of this.fields.keys()) this.#found[field] ||= this.#reader.has(field);
-    const groups = this.#values.ofEvent(MOST_GROUPS);
+    const groups = this.#values.ofEvent(MAX_GROUPS);
     if (!groups) throw this.#tooMany();
     return groups.map((texts) => this.#groupOf(texts));
   }
@@ -120,7 +120,7 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
     const key = texts.join('\n');
     const known = this.#groups.get(key);
     if (known) return known;
-    if (this.#groups.size === MOST_GROUPS) throw this.#tooMany();
+    if (this.#groups.size === MAX_GROUPS) throw this.#tooMany();
     const values = texts.map((text) => (text === 'null' ? null : text));
     const numbers = this.numbers && new NumberSample();
     const group = { ...NO_EVENTS, values, example: this.#example(), numbers };
@@ -130,7 +130,7 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
 
   #tooMany(): ServiceError {
     const names = this.fields.map(({ text }) => text).join(',');
-    return new ServiceError(`--by ${names}: more than ${MOST_GROUPS} groups`, {
+    return new ServiceError(`--by ${names}: more than ${MAX_GROUPS} groups`, {
       next: 'group by fields with fewer different values, or narrow the search',
     });
   }

@@ -16,10 +16,10 @@ import type { Fold } from './fold.ts';
 import { GroupedValues } from './grouped-values.ts';
 import type { Health, UnnamedHealth } from './health-row.ts';
 
-const MOST_VALUES = 100_000;
+const MAX_VALUES = 100_000;
 const RECENT_EVENTS = 10;
 /** Maximum names counted for a row. */
-const MOST_NAMES = 100;
+const MAX_NAMES = 100;
 const UNORDERED = 'events have no time, so their order is unknown: failing means that any event failed';
 
 interface Group {
@@ -82,7 +82,7 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
       if (outcome === undefined) this.unknownOutcomes++;
       else this.#addEvent(items, item, outcome);
     }
-    for (const groups of this.#groupings) if (groups.byKey.size > MOST_VALUES) throw tooMany(groups);
+    for (const groups of this.#groupings) if (groups.byKey.size > MAX_VALUES) throw tooMany(groups);
   }
 
   #addEvent(items: Items, item: number, hasFailed: boolean): void {
@@ -125,7 +125,7 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
 
   #groupsOfEvent(groups: Groups, first: number): Group[] {
     for (const field of groups.by.keys()) groups.found[field] ||= this.#reader.has(first + field);
-    const ofEvent = groups.values.ofEvent(MOST_VALUES);
+    const ofEvent = groups.values.ofEvent(MAX_VALUES);
     if (!ofEvent) throw tooMany(groups);
     // A line feed cannot occur in JSON without white space between tokens.
     return ofEvent.map((texts) => groupOf(groups, texts.join('\n')));
@@ -183,7 +183,7 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
 }
 
 function addNames(group: Group, names: readonly string[]): void {
-  for (const name of names) if (group.names.size < MOST_NAMES) group.names.add(name);
+  for (const name of names) if (group.names.size < MAX_NAMES) group.names.add(name);
 }
 
 function groupOf({ byKey }: Groups, key: string): Group {
@@ -196,7 +196,7 @@ function groupOf({ byKey }: Groups, key: string): Group {
 
 function tooMany({ by }: Groups): ServiceError {
   const fields = by.map(({ text }) => text).join();
-  return new ServiceError(`--by ${fields}: more than ${MOST_VALUES} values`, {
+  return new ServiceError(`--by ${fields}: more than ${MAX_VALUES} values`, {
     next: 'name a field with fewer different values, or narrow the search',
   });
 }

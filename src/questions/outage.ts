@@ -29,9 +29,9 @@ interface Outcome {
 }
 
 /** Maximum events read to find the start of one outage. */
-const MOST_EVENTS = 20_000;
+const MAX_EVENTS = 20_000;
 /** Maximum lone failures skipped while looking for an outage. */
-const MOST_PASSED_OVER = 20;
+const MAX_PASSED_OVER = 20;
 /** Search the end of an outage within these times after its last failure, shortest first. */
 const END_LENGTHS_MS = [HOUR_MS, DAY_MS, 30 * DAY_MS];
 
@@ -55,7 +55,7 @@ export async function findOutage(
   if (!source.count) return outageOf(await outcomesIn(source, chosen, { ...window, after: earliest }));
   let last =
     lastFailed ?? (await latestFailure(source, chosen, { after: earliest, before: justAfter(window.after) }));
-  for (let passedOver = 0; last && passedOver < MOST_PASSED_OVER; passedOver++) {
+  for (let passedOver = 0; last && passedOver < MAX_PASSED_OVER; passedOver++) {
     const known = await readBackFrom(last, source, chosen, earliest);
     const outage = outageOf(known);
     // Events after its last failure were not read.
@@ -83,7 +83,7 @@ async function readBackFrom(
     const run = latestOutage(known.length, hasFailed) ?? latestRun(known.length, hasFailed);
     // Two successes before this run separate it from any earlier one, so its start is known.
     const isWhole = run !== undefined && run.start >= 2;
-    if (isWhole || known.length >= MOST_EVENTS) break;
+    if (isWhole || known.length >= MAX_EVENTS) break;
   }
   return known;
 }

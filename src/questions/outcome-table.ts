@@ -7,7 +7,7 @@ import { TimeColumn } from '../items/time-column.ts';
 import type { PageOfOutcomes } from '../sources/event-source.ts';
 
 /** Memory limit: 110 MB. */
-const MOST_ROWS = 6_000_000;
+const MAX_ROWS = 6_000_000;
 const FIRST_ROWS = 1024;
 
 const READ_FIELDS = ['publishStatus', 'createdOn', 'eventType'];
@@ -36,7 +36,7 @@ export class OutcomeTable {
   see({ items, haveFailed }: PageOfOutcomes): void {
     const { bytes, count } = items;
     const cursor = this.#cursor;
-    if (this.rows + count > MOST_ROWS) throw tooMany();
+    if (this.rows + count > MAX_ROWS) throw tooMany();
     for (let item = 0; item < count; item++) {
       cursor.read(bytes, items.start(item));
       const hasFailed = haveFailed ?? OUTCOMES.get(cursor.text(OUTCOME) ?? '');
@@ -78,7 +78,7 @@ export class OutcomeTable {
 
 function tooMany(): ServiceError {
   return new ServiceError(
-    `there are more than ${MOST_ROWS / 1e6} million events: too many to compare at once`,
+    `there are more than ${MAX_ROWS / 1e6} million events: too many to compare at once`,
     { next: 'narrow the time with --since and --until, or choose events with --type or --subscription' },
   );
 }

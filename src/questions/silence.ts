@@ -20,9 +20,9 @@ export interface Silence {
 }
 
 /** Above this many events in four weeks, ask for counts instead of times: 32 requests are then cheaper. */
-const MOST_TIMES = 5_000;
+const MAX_TIMES = 5_000;
 /** Fewer events in the same hours of a week prove nothing. */
-const LEAST_EVENTS = 2;
+const MIN_EVENTS = 2;
 
 export interface Watched {
   readonly chosen: EventFilters;
@@ -50,7 +50,7 @@ export async function findSilences(
   for (const [index, { chosen }] of watched.entries()) {
     const last = lasts[index];
     if (!recent) silences[index] = await silenceOfTimes(source, chosen, history);
-    else if (last && Math.min(...(recent[index] as readonly number[])) >= LEAST_EVENTS)
+    else if (last && Math.min(...(recent[index] as readonly number[])) >= MIN_EVENTS)
       silences[index] = await silenceByCounts(source, chosen, last, history);
   }
   return silences;
@@ -82,7 +82,7 @@ async function silenceByCounts(
   const count = source.count as NonNullable<EventSource['count']>;
   const at = milliseconds(last);
   const [total = 0] = await numbersIn(count, chosen, [history]);
-  if (total <= MOST_TIMES) return await silenceOfTimes(source, chosen, history);
+  if (total <= MAX_TIMES) return await silenceOfTimes(source, chosen, history);
   const rhythm = rhythmOfDays(await numbersIn(count, chosen, daysBefore(at)));
   if (!rhythm) return undefined;
   const compared = comparedSpans(at, history.end, rhythm.weeks);

@@ -13,7 +13,7 @@ import { findSilences, type Silence, silenceOf } from './silence.ts';
 /** Shorter gaps are never a silence. */
 export const SHORTEST_SILENCE_MS = 2 * HOUR_MS;
 /** Maximum rows checked with the service for a silence, those with the most missing events first. */
-const MOST_WATCHED = 100;
+const MAX_WATCHED = 100;
 
 /** Rows for subscriptions that `rows` lacks; empty if filters may have excluded their events. */
 export function quietSubscriptions(
@@ -106,7 +106,7 @@ async function silencesOfSubscriptions(
   before: Instant,
 ): Promise<ReadonlyMap<string, Silence>> {
   const missing = (row: UnnamedHealth) => row.events * gapMs(row, before);
-  const due = rows.toSorted((a, b) => missing(b) - missing(a)).slice(0, MOST_WATCHED);
+  const due = rows.toSorted((a, b) => missing(b) - missing(a)).slice(0, MAX_WATCHED);
   const watched = due.flatMap((row) => {
     const id = subscriptionIdOf(row);
     if (id === undefined) return [];

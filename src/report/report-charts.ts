@@ -31,7 +31,7 @@ export function timeChart({ buckets, window }: Stats): Html {
   const label = `${panels.map(({ name }) => name).join(' and ')} events over time (${clock.title})`;
   const bottom = panels.length * (PANEL_PIXELS + TITLE_PIXELS);
   const { length } = buckets;
-  const every = Math.ceil(length / MOST_TIMES);
+  const every = Math.ceil(length / MAX_TIMES);
   const times = buckets.flatMap((bucket, index) => {
     // The edge of the page would cut the last ones.
     if (index % every !== 0 || (index > 0 && index + every > length)) return [];
@@ -106,7 +106,7 @@ function scaleOf(highest: number): { readonly end: number; readonly marks: reado
 /** Minimum height of a bar above zero, in pixels. */
 const LEAST = 2;
 /** Maximum time labels; a narrow page hides every second one. */
-const MOST_TIMES = 8;
+const MAX_TIMES = 8;
 
 type Role = 'ink' | 'muted' | 'rule' | 'failed' | 'success';
 

@@ -51,7 +51,7 @@ export interface ReportFacts {
 /** Maximum rows shown without unfolding. */
 const SHOWN_ROWS = 15;
 /** Maximum rows on the page. */
-const MOST_ROWS = 100;
+const MAX_ROWS = 100;
 
 /** `{{name}}` is replaced by a part. Includes style and script. */
 const template = readFileSync(new URL('report.html', import.meta.url), 'utf8');
@@ -214,7 +214,7 @@ function stateText(
 }
 
 function section(title: string, { heads, rows }: Table, shown = SHOWN_ROWS): Html {
-  const folded = { heads, rows: rows.slice(shown, MOST_ROWS) };
+  const folded = { heads, rows: rows.slice(shown, MAX_ROWS) };
   const more = rows.length - shown;
   const number = more > folded.rows.length ? `${folded.rows.length} of ${grouped(more)}` : more;
   return html`<section>

@@ -7,9 +7,9 @@ import type { SampledEvent } from './sample-reader.ts';
 import { TimeBounds } from './time-bounds.ts';
 
 /** The sample is complete up to this many events; beyond, it holds at most half as many of each outcome. */
-const MOST_EVENTS = 24_000;
+const MAX_EVENTS = 24_000;
 /** Maximum bytes of these events, 2.7 KB each. Larger events make the sample smaller. */
-const MOST_SAMPLE_BYTES = 64 * 1024 * 1024;
+const MAX_SAMPLE_BYTES = 64 * 1024 * 1024;
 /** Fixed, so that the same events give the same sample in each run. */
 const SEED = 0x9e3779b9;
 
@@ -36,7 +36,7 @@ export class EventSample {
   readonly #rooms: Buffer[] = [];
   readonly #failed: Reservoir = { seen: 0, places: [] };
   readonly #delivered: Reservoir = { seen: 0, places: [] };
-  #most = MOST_EVENTS;
+  #most = MAX_EVENTS;
   #bytes = 0;
   readonly #below = randomNumbers(SEED);
   readonly #subscriptions = new Map<string, string>();
@@ -65,7 +65,7 @@ export class EventSample {
 
   /** True if the sample will still be complete with these. */
   hasRoomFor({ count, bytes }: Items): boolean {
-    const hasBytes = this.#bytes + bytes.length <= MOST_SAMPLE_BYTES;
+    const hasBytes = this.#bytes + bytes.length <= MAX_SAMPLE_BYTES;
     return this.isWhole && this.events + count <= this.#most && hasBytes;
   }
 
@@ -122,7 +122,7 @@ export class EventSample {
     const hasRoom = this.isWhole || own.places.length < this.#most / 2;
     if (isComplete && hasRoom) this.#keep(own, this.#kept.length, bytes, start, end, hasFailed);
     else this.#keepByChance(own, bytes, start, end, hasFailed);
-    while (this.#bytes > MOST_SAMPLE_BYTES && this.#most > 2) this.#halve();
+    while (this.#bytes > MAX_SAMPLE_BYTES && this.#most > 2) this.#halve();
   }
 
   #keep(to: Reservoir, place: number, bytes: Buffer, start: number, end: number, hasFailed: boolean): void {

@@ -14,7 +14,7 @@ export const FIRST_CODE = 2;
 /** Longer values, such as messages and stack traces, differ each time and are not compared. */
 export const LONGEST_VALUE_BYTES = 512;
 /** Fields with fewer distinct values are always compared. */
-const LEAST_VALUES = 20;
+const MIN_VALUES = 20;
 /** From this share of distinct values on, a field counts as ids, a few of which repeat. */
 const NEARLY_ALL_DIFFERENT = 0.9;
 /** Even then compare values that at least this many events have, such as `""` or `N/A`. */
@@ -26,9 +26,9 @@ const FEWEST_TEXTS_MEASURED = 50;
 /** Fewer distinct lengths come from names and ids with numbers in them, such as `customer 7`. */
 const FEWEST_DIFFERENT = 10;
 /** Maximum distinct derived values, as a share of the texts: above, nearly every text has its own domain. */
-const MOST_DERIVED_SHARE = 0.5;
+const MAX_DERIVED_SHARE = 0.5;
 /** Maximum texts to derive values from, since each takes a regular expression. */
-const MOST_TRIED = 2048;
+const MAX_TRIED = 2048;
 /** Initial capacity. */
 const FIRST_CELLS = 64;
 
@@ -161,7 +161,7 @@ export class SampleField {
     const derived = this.#derivedFields();
     const values = this.texts.length - FIRST_CODE;
     const all = this.isInList ? this.cells : this.present;
-    if (values >= LEAST_VALUES && values > NEARLY_ALL_DIFFERENT * all) this.#leaveOutRareValues();
+    if (values >= MIN_VALUES && values > NEARLY_ALL_DIFFERENT * all) this.#leaveOutRareValues();
     this.#joinAlike();
     this.#codes = new ValueCodes();
     this.#lastRowOf = [];
@@ -225,9 +225,7 @@ export class SampleField {
 
   #derivedFields(): SampleField[] {
     if (this.derivation) return [];
-    const texts = this.texts
-      .slice(FIRST_CODE, FIRST_CODE + MOST_TRIED)
-      .filter((json) => json.startsWith('"'));
+    const texts = this.texts.slice(FIRST_CODE, FIRST_CODE + MAX_TRIED).filter((json) => json.startsWith('"'));
     const derivations: Derivation[] = [];
     if (this.#longRows.length > 0 || lengthsFormGroups(texts)) derivations.push('length');
     if (formsGroups(texts, countDerived(texts, 'domain'))) derivations.push('domain');
@@ -290,7 +288,7 @@ function lengthsFormGroups(texts: readonly string[]): boolean {
 
 /** True if the derived values form several groups but are not nearly unique. */
 function formsGroups(texts: readonly string[], derived: number): boolean {
-  return derived > 1 && derived <= MOST_DERIVED_SHARE * texts.length;
+  return derived > 1 && derived <= MAX_DERIVED_SHARE * texts.length;
 }
 
 function countDerived(texts: readonly string[], derivation: Derivation): number {

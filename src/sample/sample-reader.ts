@@ -6,15 +6,15 @@ import { isKnownName } from '../items/known-fields.ts';
 import { OTHER_VALUE, SampleField } from './sample-field.ts';
 
 /** Maximum fields. Beyond it, those in the fewest failures are dropped. */
-const MOST_FIELDS = 4000;
+const MAX_FIELDS = 4000;
 /** Share of the fields dropped at once, since it takes a pass over all of them. */
 const PART_LEFT_OUT = 0.25;
 /** An object that has lost more members than this gets no new ones: its names hardly repeat. */
-const MOST_LEFT_OUT = 1000;
+const MAX_LEFT_OUT = 1000;
 /** Maximum names cached for an object; others are decoded for each event. */
-const MOST_NAMES = 8000;
+const MAX_NAMES = 8000;
 /** Maximum elements compared: longer lists are data. */
-const MOST_ELEMENTS = 10_000;
+const MAX_ELEMENTS = 10_000;
 /** Maximum depth, since each level takes stack. */
 const DEEPEST_STEPS = 64;
 /** Objects of one field that decide if their names repeat. */
@@ -126,7 +126,7 @@ class SampleReader {
     const isKnown = isEvent && isKnownName(name);
     const field = this.#memberOf(isKnown ? this.#root : parent, name);
     const added = { token: Buffer.from(token), place: names.inOrder.length, field };
-    if (names.inOrder.length >= MOST_NAMES) return added;
+    if (names.inOrder.length >= MAX_NAMES) return added;
     names.inOrder.push(added);
     names.byToken.set(written, added);
     return added;
@@ -221,7 +221,7 @@ class SampleReader {
   #readList(at: number, list: SampleField): number {
     const bytes = this.#bytes;
     if (!list.element && !list.isOverfull) {
-      if (this.fields.length < MOST_FIELDS) this.#addElement(list);
+      if (this.fields.length < MAX_FIELDS) this.#addElement(list);
       else list.isOverfull = true;
     }
     let index = at;
@@ -249,7 +249,7 @@ class SampleReader {
   }
 
   #readElement(at: number, place: number, list: SampleField): number {
-    if (list.element && place < MOST_ELEMENTS) return this.#readValue(at, list.element);
+    if (list.element && place < MAX_ELEMENTS) return this.#readValue(at, list.element);
     list.isOverfull = true;
     return valueEnd(this.#bytes, at);
   }
@@ -272,7 +272,7 @@ class SampleReader {
     if (names.objects > OBJECTS_LOOKED_AT / 2) names.names += count;
     else names.newNames = 0;
     if (names.objects !== OBJECTS_LOOKED_AT) return;
-    if (names.newNames < HARDLY_REPEATED * names.names || this.fields.length >= MOST_FIELDS) return;
+    if (names.newNames < HARDLY_REPEATED * names.names || this.fields.length >= MAX_FIELDS) return;
     this.#maps.add(object.path);
     this.#foundMap = true;
   }
@@ -281,9 +281,9 @@ class SampleReader {
   #isOpenFor(owner: SampleField, name: string): boolean {
     if (this.#isAlwaysCompared(owner, name)) return true;
     const { leftOut } = namesIn(this.#namesOf, owner);
-    const isOpen = () => leftOut.size <= MOST_LEFT_OUT && !leftOut.has(name);
+    const isOpen = () => leftOut.size <= MAX_LEFT_OUT && !leftOut.has(name);
     if (!isOpen()) return false;
-    if (this.fields.length < MOST_FIELDS || (this.#leaveOutRarest() && isOpen())) return true;
+    if (this.fields.length < MAX_FIELDS || (this.#leaveOutRarest() && isOpen())) return true;
     leftOut.add(name);
     return false;
   }

@@ -8,9 +8,9 @@ import { SampleField } from './sample-field.ts';
 import { readFields, type SampledEvent } from './sample-reader.ts';
 
 /** Minimum time from the first to the last event to compare hours: in less, an hour is only a span. */
-const LEAST_FOR_HOURS_MS = 1.5 * DAY_MS;
+const MIN_FOR_HOURS_MS = 1.5 * DAY_MS;
 /** The same for weekdays. */
-const LEAST_FOR_WEEKDAYS_MS = 8 * DAY_MS;
+const MIN_FOR_WEEKDAYS_MS = 8 * DAY_MS;
 /** Zones differ from UTC by quarters of an hour, so a quarter lies within one hour in every zone. */
 const QUARTER_MS = 15 * MINUTE_MS;
 /** Minimum ratio of the 90th to the 10th percentile for sizes to be compared. */
@@ -97,8 +97,8 @@ function clockFields(times: TimeColumn, rows: number, zone: TimeZone): SampleFie
   if (oldest === undefined || newest === undefined) return [];
   const spanMs = times.millisecondsAt(newest) - times.millisecondsAt(oldest);
   return [
-    ...(spanMs >= LEAST_FOR_HOURS_MS ? [clockField('hour', times, rows, zone)] : []),
-    ...(spanMs >= LEAST_FOR_WEEKDAYS_MS ? [clockField('weekday', times, rows, zone)] : []),
+    ...(spanMs >= MIN_FOR_HOURS_MS ? [clockField('hour', times, rows, zone)] : []),
+    ...(spanMs >= MIN_FOR_WEEKDAYS_MS ? [clockField('weekday', times, rows, zone)] : []),
   ];
 }
 

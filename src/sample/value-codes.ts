@@ -2,7 +2,7 @@ import { murmur } from '../items/byte-hash.ts';
 
 const FIRST_SLOTS = 16;
 /** Maximum load: beyond it a lookup probes too many slots. */
-const MOST_TAKEN = 0.5;
+const MAX_TAKEN = 0.5;
 const NO_ENTRY = 0;
 
 /** A hash table of values by their bytes, which avoids a string for each lookup. */
@@ -37,7 +37,7 @@ export class ValueCodes {
     this.#starts[this.size] = at;
     this.size++;
     this.#starts[this.size] = at + end - start;
-    if (this.size > MOST_TAKEN * this.#slots.length) this.#spread();
+    if (this.size > MAX_TAKEN * this.#slots.length) this.#spread();
     else this.#place(this.size, hash);
   }
 

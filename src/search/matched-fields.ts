@@ -3,7 +3,7 @@ import { findField } from '../items/whole-words.ts';
 import { eventsText, grouped, terminalSafeLine } from '../terminal/terminal-text.ts';
 
 /** Fields that are named before the rest is counted. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /** Counts the fields in which events have any of some texts first: which is meant is seen at a glance. */
 export class MatchedFields {
@@ -30,8 +30,8 @@ export class MatchedFields {
   /** `found first in eventData.body.name (12 events), actor (3)`; undefined without events. */
   text(): string | undefined {
     const fields = [...this.#counts].sort(([, a], [, b]) => b - a);
-    const named = fields.slice(0, MOST_NAMED).map(([field, count]) => ({ field, count }));
-    const others = fields.slice(MOST_NAMED).reduce((sum, [, count]) => sum + count, 0);
+    const named = fields.slice(0, MAX_NAMED).map(([field, count]) => ({ field, count }));
+    const others = fields.slice(MAX_NAMED).reduce((sum, [, count]) => sum + count, 0);
     const places = [
       ...named,
       ...(others > 0 ? [{ field: 'other fields', count: others }] : []),

@@ -175,12 +175,12 @@ export async function isPassphraseGiven(
 }
 
 /** Characters that a new passphrase needs at least: shorter ones fall to brute force. */
-const LEAST_CHARACTERS = 8;
+const MIN_CHARACTERS = 8;
 
-const TOO_SHORT = `a new passphrase needs ${LEAST_CHARACTERS} characters or more`;
+const TOO_SHORT = `a new passphrase needs ${MIN_CHARACTERS} characters or more`;
 
 function isTooShort(passphrase: string): boolean {
-  return [...passphrase.normalize('NFKC')].length < LEAST_CHARACTERS;
+  return [...passphrase.normalize('NFKC')].length < MIN_CHARACTERS;
 }
 
 interface PassphraseUse {

@@ -14,7 +14,7 @@ const CALL_LIMIT_MS = 10_000;
 /** Milliseconds for a macOS dialog that asks whether this program may read the item. */
 const DIALOG_LIMIT_MS = 60_000;
 /** Further sessions tried for an existing item before it counts as unreadable. */
-const MOST_OTHER_SESSIONS = 2;
+const MAX_OTHER_SESSIONS = 2;
 
 /**
  * Opens the OS keychain and checks that it is usable. Every call has a time limit; failures are
@@ -126,7 +126,7 @@ function checkedByBus(keychain: SessionKeychain, context: KeychainContext, limit
       let text = await keychain.get(account);
       for (let tries = 1; text === null; tries++) {
         if (!(await hasItem(context, account, limitMs))) break;
-        if (tries > MOST_OTHER_SESSIONS) throw new KeychainError('unreadable');
+        if (tries > MAX_OTHER_SESSIONS) throw new KeychainError('unreadable');
         text = await keychain.inOtherSession((other) => other.get(account));
       }
       return text;

@@ -119,7 +119,7 @@ export function doubtTypes(types: readonly string[], place: string): Doubter {
 }
 
 /** Maximum records remembered, which takes 16 MiB. */
-const MOST_RECORDS = 1_000_000;
+const MAX_RECORDS = 1_000_000;
 
 /** Skips exports, which hold each record once. */
 export function doubtRecords(): Doubter {
@@ -128,7 +128,7 @@ export function doubtRecords(): Doubter {
   let hasDoubtful = false;
   const note = (key: number) => {
     if (seen.has(key)) repeated++;
-    else if (seen.size < MOST_RECORDS) seen.add(key);
+    else if (seen.size < MAX_RECORDS) seen.add(key);
   };
   return {
     see: (items) => {

@@ -1,7 +1,7 @@
 /** Maximum probability of a reported cause to be chance. */
 export const SIGNIFICANCE = 0.01;
 /** Minimum difference in failure rate for a cause: ten points. */
-export const LEAST_DIFFERENCE = 0.1;
+export const MIN_DIFFERENCE = 0.1;
 
 export interface Count {
   readonly events: number;
@@ -18,18 +18,18 @@ export function without(whole: Count, part: Count): Count {
  */
 export function isNamed(inside: Count, whole: Count, lnCandidates = 0): boolean {
   const isNoChance = lnChance(inside, whole) + lnCandidates < Math.log(SIGNIFICANCE);
-  return isNoChance && differenceOf(inside, whole) >= LEAST_DIFFERENCE;
+  return isNoChance && differenceOf(inside, whole) >= MIN_DIFFERENCE;
 }
 
 /** Minimum share of all failures for a cause after the first … */
-const LEAST_SHARE = 0.07;
-/** … unless it has this failure rate and at least `LEAST_FAILED` failures. */
+const MIN_SHARE = 0.07;
+/** … unless it has this failure rate and at least `MIN_FAILED` failures. */
 const HIGH_RATE = 0.3;
-const LEAST_FAILED = 5;
+const MIN_FAILED = 5;
 
 export function isWorthNaming({ failed, events }: Count, allFailed: number): boolean {
-  const failsOften = failed >= LEAST_FAILED && failed >= HIGH_RATE * events;
-  return failsOften || failed >= LEAST_SHARE * allFailed;
+  const failsOften = failed >= MIN_FAILED && failed >= HIGH_RATE * events;
+  return failsOften || failed >= MIN_SHARE * allFailed;
 }
 
 function differenceOf(inside: Count, whole: Count): number {
@@ -80,12 +80,12 @@ export function lnChoose(all: number, some: number): number {
 }
 
 /** Number of cached factorials: a search asks for those of its sample repeatedly. */
-const MOST_KEPT = 65_536;
+const MAX_KEPT = 65_536;
 /** 0 if not computed yet; the first two are 0 anyway. */
-const lnFactorials = new Float64Array(MOST_KEPT);
+const lnFactorials = new Float64Array(MAX_KEPT);
 
 function lnFactorial(number: number): number {
-  if (number >= MOST_KEPT) return lnGamma(number + 1);
+  if (number >= MAX_KEPT) return lnGamma(number + 1);
   const kept = lnFactorials[number];
   if (kept) return kept;
   const computed = lnGamma(number + 1);
@@ -94,13 +94,13 @@ function lnFactorial(number: number): number {
 }
 
 /** Stirling's series is accurate for the gamma function from here on. */
-const LEAST_FOR_STIRLING = 20;
+const MIN_FOR_STIRLING = 20;
 
 /** Abramowitz and Stegun, 6.1.41. */
 function lnGamma(number: number): number {
   let x = number;
   let product = 1;
-  for (; x < LEAST_FOR_STIRLING; x++) product *= x;
+  for (; x < MIN_FOR_STIRLING; x++) product *= x;
   const square = x * x;
   const series = (1 / 12 - (1 / 360 - 1 / (1260 * square)) / square) / x;
   return (x - 0.5) * Math.log(x) - x + 0.5 * Math.log(2 * Math.PI) + series - Math.log(product);

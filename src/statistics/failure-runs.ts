@@ -20,7 +20,7 @@ export function endsRun(successes: number): boolean {
 }
 
 /** A lone failure is not an outage: the next attempt usually succeeds. */
-const LEAST_FAILURES_OF_OUTAGE = 2;
+const MIN_FAILURES_OF_OUTAGE = 2;
 
 /** Events are oldest first. Undefined if none failed. */
 export function firstRun(count: number, hasFailed: (index: number) => boolean): FailureRun | undefined {
@@ -45,7 +45,7 @@ export function largestOutage(count: number, hasFailed: (index: number) => boole
 }
 
 function isOutage({ failures }: FailureRun): boolean {
-  return failures >= LEAST_FAILURES_OF_OUTAGE;
+  return failures >= MIN_FAILURES_OF_OUTAGE;
 }
 
 function* runsOf(count: number, hasFailed: (index: number) => boolean): Generator<FailureRun> {

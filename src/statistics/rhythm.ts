@@ -15,12 +15,12 @@ const WEEKS_COMPARED = 4;
 /** Four weeks, and room for a gap at their beginning. */
 export const HISTORY_MS = WEEKS_COMPARED * WEEK_MS + DAY_MS;
 /** Multiple of the variation expected by chance. */
-const LEAST_LACK = 8;
+const MIN_LACK = 8;
 const TIMES_THE_WORST_GAP = 4;
 /** Minimum hours with events in each week: a late burst is not a silence. */
-const LEAST_HOURS = 2;
+const MIN_HOURS = 2;
 /** Lower limit: a few weeks cannot prove that events are more regular than this. */
-const LEAST_DISPERSION = 0.3;
+const MIN_DISPERSION = 0.3;
 /** Days reveal less of the variation than hours do. */
 const DISPERSION_OF_DAYS = 2;
 /** Counts in parts of these lengths are compared across weeks. */
@@ -65,7 +65,7 @@ export function silenceAfter(times: readonly number[]): LookAtSilence {
   if (last === undefined || !rhythm) return () => undefined;
   return (now) => {
     const spans = comparedSpans(last, now, rhythm.weeks);
-    if (!spans.every((span) => hoursIn(times, span) >= LEAST_HOURS)) return undefined;
+    if (!spans.every((span) => hoursIn(times, span) >= MIN_HOURS)) return undefined;
     const numbers = spans.map((span) => numberIn(times, span));
     return usualGapSeconds(spans, numbers, rhythm);
   };
@@ -78,11 +78,11 @@ export function usualGapSeconds(
 ): number | undefined {
   const [span] = spans;
   const least = Math.min(...numbers);
-  if (!span || least < LEAST_HOURS) return undefined;
+  if (!span || least < MIN_HOURS) return undefined;
   const mean = numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
   // Weeks differ, so expect less than their mean.
   const expected = (mean + least) / 2;
-  if (expected < LEAST_LACK * dispersion || expected < TIMES_THE_WORST_GAP * worstLack) return undefined;
+  if (expected < MIN_LACK * dispersion || expected < TIMES_THE_WORST_GAP * worstLack) return undefined;
   return Math.round((span.end - span.start) / mean / 1000);
 }
 
@@ -94,7 +94,7 @@ function rhythmOf(times: readonly number[], last: number): Rhythm | undefined {
     ({ length, weight }) => weight * dispersionOf(numbersBy(times, history, length), WEEK_MS / length),
   );
   const worstLack = worstLackIn(times, history, weeks);
-  return { weeks, dispersion: Math.max(LEAST_DISPERSION, ...dispersions), worstLack };
+  return { weeks, dispersion: Math.max(MIN_DISPERSION, ...dispersions), worstLack };
 }
 
 /** For events of which only daily counts are known, oldest day first. */

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { BUCKET_UNITS, type BucketUnit, MOST_BUCKETS } from '../filters/reading-flags.ts';
+import { BUCKET_UNITS, type BucketUnit, MAX_BUCKETS } from '../filters/reading-flags.ts';
 import type { StatsWindow } from '../filters/stats-window.ts';
 import { grouped } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
@@ -66,9 +66,9 @@ function stepOf(length: number, division: Division | undefined): number | undefi
   }
   const step = BUCKET_UNITS[division];
   const count = Math.ceil(length / step);
-  if (count > MOST_BUCKETS)
+  if (count > MAX_BUCKETS)
     throw new UsageError(
-      `--buckets ${division}: ${grouped(count)} of them, and ${MOST_BUCKETS} are the most`,
+      `--buckets ${division}: ${grouped(count)} of them, and ${MAX_BUCKETS} are the most`,
       { next: `ask for a shorter time, or for ${division === 'hour' ? '--buckets day' : 'fewer --buckets'}` },
     );
   return step;

@@ -171,7 +171,7 @@ function hasRates({ success, failed }: Tally): boolean {
 }
 
 /** Buckets count as equal if they differ by less than this share of the longest. */
-const MOST_DIFFERENCE = 0.1;
+const MAX_DIFFERENCE = 0.1;
 
 /**
  * `each 1h`; `each about 1d` if some differ a little because buckets begin at round times; empty if they
@@ -180,7 +180,7 @@ const MOST_DIFFERENCE = 0.1;
 function lengthTitle(buckets: readonly Bucket[]): string {
   const whole = (buckets.length > 2 ? buckets.slice(1, -1) : buckets).map(lengthOf);
   const length = Math.max(...whole);
-  const isNear = (other: number) => Math.abs(length - other) < length * MOST_DIFFERENCE;
+  const isNear = (other: number) => Math.abs(length - other) < length * MAX_DIFFERENCE;
   if (!whole.every(isNear)) return '';
   const isMoved = (other: number) => other > length || (other < length && isNear(other));
   return `each ${buckets.map(lengthOf).some(isMoved) ? 'about ' : ''}${durationText(length)}`;

@@ -3,7 +3,7 @@ import { type HooktrailError, ServiceError } from '../errors.ts';
 import { type Service, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { changeLines, MOST_SHOWN } from './change-text.ts';
+import { changeLines, MAX_SHOWN } from './change-text.ts';
 import { isDone, isLost, isUnclear, type ReadSubscription, readSubscription } from './read-subscription.ts';
 import { isConditionRefused, ownEtagRefused } from './refused-condition.ts';
 import {
@@ -53,7 +53,7 @@ async function refusalOf(
     const own = ownEtagRefused(answer, found, again, 'nothing was written', failure);
     if (own) return own;
   }
-  const shown = others.length > 0 ? changeLines(others, MOST_SHOWN) : ['in a way that it does not show'];
+  const shown = others.length > 0 ? changeLines(others, MAX_SHOWN) : ['in a way that it does not show'];
   return new ServiceError(
     `somebody else changed the subscription ${found.id} meanwhile; nothing was written`,
     {
@@ -122,7 +122,7 @@ function notTaken(id: string, missing: readonly SubscriptionChange[]): ServiceEr
   return new ServiceError(
     `the service accepted the change of the subscription ${id}, but did not make it: ${members}`,
     {
-      details: ['still to change:', ...changeLines(missing, MOST_SHOWN).map((line) => `  ${line}`)],
+      details: ['still to change:', ...changeLines(missing, MAX_SHOWN).map((line) => `  ${line}`)],
       next: advise`look at it with ${hooktrail('subscriptions get', id)}; the owner of the service knows why it was ignored`,
     },
   );
@@ -135,7 +135,7 @@ function notKnown(
   cause?: HooktrailError,
 ): ServiceError {
   const others = changesOfOthers(found, again);
-  const state = others.length > 0 ? ['it is different now:', ...changeLines(others, MOST_SHOWN)] : [];
+  const state = others.length > 0 ? ['it is different now:', ...changeLines(others, MAX_SHOWN)] : [];
   return new ServiceError(`it is unknown whether the subscription ${found.id} was changed`, {
     details: [...details, ...state],
     next: advise`look at it with ${hooktrail('subscriptions get', found.id)} before you change it again`,

@@ -12,7 +12,7 @@ import { withService } from '../sign-in/session.ts';
 import { canPrompt, confirm } from '../terminal/prompt.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
 import { requireWritten, type WantedChange } from './change-outcome.ts';
-import { changeLines, MOST_SHOWN, titleOf } from './change-text.ts';
+import { changeLines, MAX_SHOWN, titleOf } from './change-text.ts';
 import { matchOf, readSubscription } from './read-subscription.ts';
 import type { ChangeFlags } from './subscription-flags.ts';
 import {
@@ -74,7 +74,7 @@ async function askToChange(
   question: string,
   { flags, context, reporter }: ChangeCall,
 ): Promise<void> {
-  const lines = changeLines(changes, MOST_SHOWN, !flags.yes).map((line) => `  ${line}`);
+  const lines = changeLines(changes, MAX_SHOWN, !flags.yes).map((line) => `  ${line}`);
   for (const line of [title, ...lines]) flags.yes ? reporter.notice(line) : reporter.say(line);
   if (!flags.yes) await confirm(question, context, new UsageError('nothing was changed'));
 }

@@ -9,7 +9,7 @@ export function titleOf(text: SubscriptionText, id: string): string {
 }
 
 /** Elements of a list shown in a question. */
-export const MOST_SHOWN = 12;
+export const MAX_SHOWN = 12;
 
 /**
  * Returns lines for each difference, with up to `most` elements of a list. `isTyped`: shows a new address

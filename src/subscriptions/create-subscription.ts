@@ -11,7 +11,7 @@ import { openApiTokens } from '../secrets/api-tokens.ts';
 import { withService } from '../sign-in/session.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { type ChangeCall, requireConsent } from './change-subscription.ts';
-import { MOST_SHOWN } from './change-text.ts';
+import { MAX_SHOWN } from './change-text.ts';
 import { chooseMarketplaces } from './chosen-marketplaces.ts';
 import { typesOnOffer } from './chosen-types.ts';
 import { askForToken, keepToken, lostToken, printOnce, tokenIn, warnOfSecondToken } from './new-token.ts';
@@ -73,7 +73,7 @@ async function askToCreate(
   const lines = eventTypes.map((type) => `  ${type}`);
   const address = flags.yes ? shownAddress(callbackUrl) : typedAddress(callbackUrl);
   const title = `a new subscription of ${address}, ${marketplacesText(marketplaces)}, to`;
-  const shown = [title, ...fewOf(lines, MOST_SHOWN)];
+  const shown = [title, ...fewOf(lines, MAX_SHOWN)];
   for (const line of shown) flags.yes ? reporter.notice(line) : reporter.say(line);
   if (!flags.yes) await confirm('Create this subscription?', context, new UsageError('nothing was created'));
 }

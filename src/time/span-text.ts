@@ -24,7 +24,7 @@ const UNITS = wordsFor(
   ['y yr yrs year years', YEAR],
 );
 /** Most digits of a count. More would exceed any time that can be written. */
-const MOST_DIGITS = 9;
+const MAX_DIGITS = 9;
 
 const AGO = wordsFor(['ago', true]);
 const AND = wordsFor(['and', true]);
@@ -55,7 +55,7 @@ function readSpan(tokens: TimeTokens): CalendarSpan | undefined {
 }
 
 function readCountOfUnits(tokens: TimeTokens): CalendarSpan | undefined {
-  const count = tokens.number(1, MOST_DIGITS);
+  const count = tokens.number(1, MAX_DIGITS);
   tokens.sign(' ');
   // A capital M is a month to some people and a minute to others.
   if (count === undefined || tokens.next === 'M') return undefined;

@@ -57,7 +57,7 @@ export interface FollowingRun extends Pick<Context, 'clock' | 'signal'> {
 }
 
 /** Events held at once, some 10 MB. */
-const MOST_HELD_EVENTS = 20_000;
+const MAX_HELD_EVENTS = 20_000;
 /** Earlier events that determine the widths of a table's columns. */
 const SAMPLE_EVENTS = 100;
 
@@ -107,7 +107,7 @@ export async function startFollowing(
     );
   const { isInOrder = false } = options;
   const follower = new Follower(
-    { queries, start, before, keep: keepOf(options), overlap, most: MOST_HELD_EVENTS, isInOrder },
+    { queries, start, before, keep: keepOf(options), overlap, most: MAX_HELD_EVENTS, isInOrder },
     {
       ...client,
       ...more,

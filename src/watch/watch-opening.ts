@@ -28,7 +28,7 @@ export function announceWatch(
 }
 
 /** Values checked: each costs a request. */
-const MOST_VALUES = 10;
+const MAX_VALUES = 10;
 
 /**
  * Reports subscriptions and types without any event: a wrong one would never match. Skips those for which the
@@ -55,7 +55,7 @@ export async function warnOfSilentSubscriptions(
     })),
   ];
   const isSilent = await Promise.all(
-    values.slice(0, MOST_VALUES).map(({ query }) => hasNoEvent(query, client, signal)),
+    values.slice(0, MAX_VALUES).map(({ query }) => hasNoEvent(query, client, signal)),
   );
   signal.throwIfAborted();
   for (const { text, next } of values.filter((_, index) => isSilent[index]))

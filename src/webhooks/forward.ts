@@ -134,9 +134,9 @@ const RETRIED = new Set([408, 425, 429]);
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 10_000;
 /** Events refused in a row until a handler that answers is given up. */
-const MOST_REFUSED = 10;
+const MAX_REFUSED = 10;
 /** Events in a row without an answer until a handler is given up. */
-const MOST_UNANSWERED = 3;
+const MAX_UNANSWERED = 3;
 
 /**
  * Retries events for a handler that may be overloaded or down: 5xx, 408, 425, 429 and missing answers, for
@@ -156,7 +156,7 @@ export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardR
     if (refusedInRow === 0) patience /= 2;
     refusedInRow++;
     // With several attempts in progress, a later answer must not revoke giving up.
-    isGivenUp ||= refusedInRow >= (status === undefined ? MOST_UNANSWERED : MOST_REFUSED);
+    isGivenUp ||= refusedInRow >= (status === undefined ? MAX_UNANSWERED : MAX_REFUSED);
   };
   return async (attempt: () => Promise<HandlerAnswer>): Promise<LeftReason | undefined> => {
     let failingSince: number | undefined;

@@ -10,7 +10,7 @@ import { type EventKey, EventKeys, KEY_CHARACTERS } from '../ids/event-keys.ts';
 export const RECORD_BYTES = 44;
 /** Bytes read at once: a large journal exceeds the longest string of Node. */
 const PIECE_BYTES = 4 * 1024 * 1024;
-const MOST_SECONDS_DIGITS = 12;
+const MAX_SECONDS_DIGITS = 12;
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
@@ -77,7 +77,7 @@ function readRecord(bytes: Buffer, start: number, end: number, ids: EventKeys): 
   let digits = end;
   let seconds = 0;
   let unit = 1;
-  for (; digits > start && end - digits < MOST_SECONDS_DIGITS; digits--) {
+  for (; digits > start && end - digits < MAX_SECONDS_DIGITS; digits--) {
     const digit = (bytes[digits - 1] as number) - 0x30;
     if (digit < 0 || digit > 9) break;
     seconds += digit * unit;

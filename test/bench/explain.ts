@@ -17,7 +17,7 @@ interface LabelledOutage {
 }
 
 /** Above this number of events an outage is scaled down in proportion. */
-const MOST_EVENTS = 60_000;
+const MAX_EVENTS = 60_000;
 const FOLDS = 5;
 const SEEDS_OF_KIND = 8;
 const CHANCE_HISTORIES = 100;
@@ -93,7 +93,7 @@ function pagesOf({ fields, rows }: LabelledOutage): Items[] {
     failed: Number(row[fields.length + 1]),
   }));
   const total = counted.reduce((sum, { events }) => sum + events, 0);
-  const scale = Math.min(1, MOST_EVENTS / total);
+  const scale = Math.min(1, MAX_EVENTS / total);
   // What is left of a fraction is carried on to the next row.
   const carried = { failed: 0, delivered: 0 };
   const scaled = (name: keyof typeof carried, number: number) => {

@@ -14,7 +14,7 @@ import { sampleSize } from '../support/seed.ts';
 const PAGE_SIZE = 500;
 const baseUrl = new URL('https://events.example.com');
 const YEAR_SECONDS = 365 * 86_400;
-const MOST_EVENTS = sampleSize(100_000_000, 1_000_000_000);
+const MAX_EVENTS = sampleSize(100_000_000, 1_000_000_000);
 
 /** A service that counts events which lie evenly over the last year. */
 function startCounting(events: number) {
@@ -55,7 +55,7 @@ test.each([
   [3_000, 1, 1],
   [100_000, 14, 28],
   [5_000_000, 140, 400],
-  [MOST_EVENTS, (14 * MOST_EVENTS) / 1e6, (40 * MOST_EVENTS) / 1e6],
+  [MAX_EVENTS, (14 * MAX_EVENTS) / 1e6, (40 * MAX_EVENTS) / 1e6],
 ])('an export of %i events is planned in %i to %i parts of 75,000 at most', async (events, least, most) => {
   const { plan, requests } = await planOf(events);
   const { parts } = plan;
@@ -82,10 +82,10 @@ test.each([5_000_000, 50_000_000])(
 );
 
 test('the manifest of very many events has a byte for a hundred of them at most, and is read as it was written', async () => {
-  const { plan } = await planOf(MOST_EVENTS, 'day');
+  const { plan } = await planOf(MAX_EVENTS, 'day');
   const directory = await mkdtemp(path.join(tmpdir(), 'plan-'));
   await writeManifest(directory, plan);
-  expect((await stat(path.join(directory, 'manifest.json'))).size).toBeLessThan(MOST_EVENTS / 100);
+  expect((await stat(path.join(directory, 'manifest.json'))).size).toBeLessThan(MAX_EVENTS / 100);
   const read = await readManifest(directory);
   expect(read?.parts).toHaveLength(plan.parts.length);
   expect(read?.parts.at(-1)).toEqual(plan.parts.at(-1));

@@ -43,9 +43,9 @@ const QUIET_MS = 12_000;
 /** What was sent is handled within this time, by a busy machine too. */
 const SETTLING_MS = 240_000;
 /** Growth that is put down to the garbage collector's own rhythm. */
-const MOST_GROWN_MIB = 16;
+const MAX_GROWN_MIB = 16;
 /** Sockets beyond those at the start: pools of connections are larger after heavy use. */
-const MOST_SOCKETS = 8;
+const MAX_SOCKETS = 8;
 
 /** Runs a soak against a service with items of one shape. Returns the rows of what was measured. */
 export async function soakInShape(
@@ -268,12 +268,12 @@ export async function soakInShape(
     const files = runner.openFiles();
     for (const [kind, count] of files) {
       const before = filesAtStart[index]?.get(kind) ?? 0;
-      if (count > before + (kind === 'socket' ? MOST_SOCKETS : 0))
+      if (count > before + (kind === 'socket' ? MAX_SOCKETS : 0))
         verdict.violation(
           `${runner.name} has ${count} open files of the kind ${kind}, ${before} at the start`,
         );
     }
-    if (memory.grown > MOST_GROWN_MIB)
+    if (memory.grown > MAX_GROWN_MIB)
       verdict.violation(`${runner.name} grew by ${memory.grown.toFixed(1)} MiB in ${memory.seconds} s`);
     const counts = (some: ReadonlyMap<string, number> | undefined) =>
       [...(some ?? [])]

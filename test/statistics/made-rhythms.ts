@@ -108,14 +108,14 @@ const LOOK_MS = 5 * MINUTE_MS;
 /** No silence is said before. */
 const SHORTEST_MS = 2 * HOUR_MS;
 /** Of history, before which nothing is said. */
-const LEAST_HISTORY_WEEKS = 2;
+const MIN_HISTORY_WEEKS = 2;
 
 type SilenceOfTimes = (times: readonly number[]) => (now: number) => number | undefined;
 
 /** The number of gaps of a rhythm that are taken for a silence by somebody who looks every five minutes. */
 export function falseAlarms(times: readonly number[], silenceAfter: SilenceOfTimes): number {
   let alarms = 0;
-  const begin = (times[0] ?? 0) + LEAST_HISTORY_WEEKS * WEEK_MS;
+  const begin = (times[0] ?? 0) + MIN_HISTORY_WEEKS * WEEK_MS;
   for (let next = 1; next < times.length; next++) {
     const [last, end] = [times[next - 1] as number, times[next] as number];
     if (last < begin || end - last < SHORTEST_MS) continue;

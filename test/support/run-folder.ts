@@ -11,7 +11,7 @@ declare module 'vitest' {
 }
 
 const FOLDER_IN_MEMORY = '/dev/shm';
-const LEAST_ROOM_BYTES = 2 ** 30;
+const MIN_ROOM_BYTES = 2 ** 30;
 
 /**
  * True if there is a folder in memory with enough room, in which programs may run: tests create and sync
@@ -22,7 +22,7 @@ async function hasFolderInMemory(): Promise<boolean> {
   const options = new RegExp(`^\\S+ ${FOLDER_IN_MEMORY} tmpfs (\\S+)`, 'm').exec(mounts)?.[1]?.split(',');
   if (!options?.includes('rw') || options.includes('noexec')) return false;
   const { bavail, bsize } = await statfs(FOLDER_IN_MEMORY);
-  return bavail * bsize >= LEAST_ROOM_BYTES;
+  return bavail * bsize >= MIN_ROOM_BYTES;
 }
 
 /**

@@ -48,8 +48,8 @@ export class DeliveryPrinter {
 const WHOLE_ID_COLUMNS = 80;
 /** Columns from which the duration is shown. */
 const DURATION_COLUMNS = 100;
-const LEAST_TYPE_COLUMNS = 8;
-const MOST_TYPE_COLUMNS = 32;
+const MIN_TYPE_COLUMNS = 8;
+const MAX_TYPE_COLUMNS = 32;
 
 /** `12:00:01  order.created  0f8fad5b-…  200  12 ms`, with an offset in zones other than UTC. */
 function liveLine(ended: Ended, now: number, columns: number, zone: TimeZone, palette: Palette): string {
@@ -63,7 +63,7 @@ function liveLine(ended: Ended, now: number, columns: number, zone: TimeZone, pa
   const said = saidText(ended).padEnd(9);
   const took = columns < DURATION_COLUMNS ? '' : `${Math.round(ms)} ms`.padStart(8);
   const room = columns - time.length - id.length - said.length - took.length - 8;
-  const type = cut(delivery.type, Math.min(Math.max(room, LEAST_TYPE_COLUMNS), MOST_TYPE_COLUMNS));
+  const type = cut(delivery.type, Math.min(Math.max(room, MIN_TYPE_COLUMNS), MAX_TYPE_COLUMNS));
   const line = `${palette.dim(time)}  ${type}  ${id}  `;
   return took === '' ? line + paint(said.trimEnd()) : `${line}${paint(said)}  ${palette.dim(took)}`;
 }

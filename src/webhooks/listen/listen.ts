@@ -29,9 +29,9 @@ const FAREWELL_MS = 1_000;
 const SILENT_STOP_MS = 1_000;
 
 /** Warnings of refused requests per second: most come from one sender. */
-const MOST_REJECTIONS = 1;
+const MAX_REJECTIONS = 1;
 /** Warnings of failures per second: each concerns another event. */
-const MOST_FAILURES = 20;
+const MAX_FAILURES = 20;
 
 export interface ListenFlags
   extends Pick<ReceiverOptions, 'host' | 'port' | 'path' | 'maxBody' | 'requestTimeout' | 'health'>,
@@ -128,10 +128,10 @@ async function listen(
   const handler = forwardTo && createHandler(forwardTo, forwardTimeout, context);
   const palette = await paletteOf(reporter.stdoutColor);
   const printer = new DeliveryPrinter(options.zone, palette, context);
-  const failures = new LimitedWarnings(MOST_FAILURES, reporter, clock);
+  const failures = new LimitedWarnings(MAX_FAILURES, reporter, clock);
   const to = { handler, forwardTo, subscription };
   const intake = new Intake({ token: options.token, journal, ...to, clock, printer, failures });
-  const rejections = new LimitedWarnings(MOST_REJECTIONS, reporter, clock);
+  const rejections = new LimitedWarnings(MAX_REJECTIONS, reporter, clock);
   const since = new Date(clock.now()).toISOString();
   try {
     const receiver: Receiver = await startReceiver({

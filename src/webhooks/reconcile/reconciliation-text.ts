@@ -114,12 +114,12 @@ function subscriptionTable(report: ReconciliationReport, zone: TimeZone): Table 
 }
 
 /** Hours above which the table has a row per day. */
-const MOST_HOURS = 36;
+const MAX_HOURS = 36;
 const DATE_CHARACTERS = '2026-11-01'.length;
 
 function timeTable({ groups }: ReconciliationReport): Table {
   const byHour = rowsBy(groups, ({ hour }) => hour);
-  const isByDay = byHour.size > MOST_HOURS;
+  const isByDay = byHour.size > MAX_HOURS;
   const rows = isByDay ? rowsBy(groups, ({ hour }) => hour?.slice(0, DATE_CHARACTERS) ?? null) : byHour;
   const sorted = [...rows].sort(([one], [other]) => ((one ?? '') < (other ?? '') ? -1 : 1));
   return {

@@ -156,7 +156,7 @@ function statusOf(text: string | undefined): RecordStatus {
 }
 
 /** Fewer missing records in a row are not reported as a gap. */
-const LEAST_RECORDS_OF_GAP = 2;
+const MIN_RECORDS_OF_GAP = 2;
 
 function gapsOf(subscriptionId: string | null, times: readonly number[]): Gap[] {
   const gaps: Gap[] = [];
@@ -164,7 +164,7 @@ function gapsOf(subscriptionId: string | null, times: readonly number[]): Gap[] 
   const end = () => {
     const [first] = run;
     const last = run.at(-1);
-    if (run.length >= LEAST_RECORDS_OF_GAP && first !== undefined && last !== undefined)
+    if (run.length >= MIN_RECORDS_OF_GAP && first !== undefined && last !== undefined)
       gaps.push({ subscriptionId, count: run.length, first, last });
     run = [];
   };

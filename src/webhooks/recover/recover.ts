@@ -291,7 +291,7 @@ const PAUSE_MS = 200;
 /** Milliseconds that a listener gets in addition to its handler's time, to print and journal the event. */
 const JOURNALING_MS = 15_000;
 /** Times that an event is sent to listeners that end or do not answer. */
-const MOST_UNANSWERED = 5;
+const MAX_UNANSWERED = 5;
 
 /** The listener ended, or did not answer in time: find another way. */
 class ListenerGone extends Error {}
@@ -368,7 +368,7 @@ async function forwardOnce(
       } catch (error) {
         if (!(error instanceof ListenerGone)) throw error;
         end = clock.now();
-        if (++next.unanswered < MOST_UNANSWERED) waiting.unshift(next);
+        if (++next.unanswered < MAX_UNANSWERED) waiting.unshift(next);
         else onEnd(next.event, { outcome: 'refused', reason: LISTENER_SILENT });
       }
     });

@@ -203,7 +203,7 @@ async function replay(
   if (due.size > 0) throw left.error('replayed', nextReplay(due, flags));
 }
 
-const MOST_IDS = 5;
+const MAX_IDS = 5;
 
 function nextReplay(
   due: ReadonlySet<FoundEvent>,
@@ -217,7 +217,7 @@ function nextReplay(
   const to = ['--forward-to', forwardTo.href, ...whose, ...what, ...pace];
   // Events without an id can only be sent again as whole records.
   const areNamed = ids.length === due.size;
-  if (areNamed && ids.length <= MOST_IDS)
+  if (areNamed && ids.length <= MAX_IDS)
     return advise`${hooktrailOver(from, 'webhooks replay --id', ids.join(','), ...to)} sends ${ids.length === 1 ? 'it' : 'them'} again`;
   if (from === '-' || !areNamed)
     return advise`list them with --ndjson, and pipe that to ${hooktrail('webhooks replay', ...to, '--from', '-')}`;

@@ -7,7 +7,7 @@ import { startProcess } from '../../support/process.ts';
 import { idsOf } from '../../support/searching.ts';
 
 /** The event that the handler was taking when its sender was killed may come again. */
-const MOST_TWICE = 1;
+const MAX_TWICE = 1;
 
 test('a recovery of missing ids that is killed goes on, loses none, and repeats one at most', {
   timeout: 120_000,
@@ -35,5 +35,5 @@ test('a recovery of missing ids that is killed goes on, loses none, and repeats 
   ]);
   const handed = handler.received.map(({ body }) => JSON.parse(body.toString()).eventId);
   expect([...new Set(handed)].sort()).toEqual(ids.slice(20).sort());
-  expect(handed.length - new Set(handed).size).toBeLessThanOrEqual(2 * MOST_TWICE);
+  expect(handed.length - new Set(handed).size).toBeLessThanOrEqual(2 * MAX_TWICE);
 });
