@@ -291,8 +291,7 @@ export async function sendWithRetry(
   { clock, onRetry }: { readonly clock: Clock; readonly onRetry?: OnRetry | undefined },
 ): Promise<HttpResponse> {
   for (let attempt = 1; ; attempt++) {
-    const usualMs =
-      Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (0.5 + clock.jitter() / 2);
+    const usualMs = backoffMs(attempt - 1, FIRST_DELAY_MS, LONGEST_DELAY_MS, clock);
     const outcome = await sendOnce(transport, request, clock, attempt === TRIES);
     if ('body' in outcome) return outcome;
     const { askedMs, ...why } = outcome;
@@ -342,6 +341,11 @@ export function retryAfter(header: string | undefined, now: number): number | un
   // An HTTP-date starts with a weekday; Date.parse would read '-1' as a year.
   const date = /^\s*[A-Za-z]/.test(header) ? Date.parse(header) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+/** The pause before another attempt: doubled with each of `tries`, and shortened by up to half at random. */
+export function backoffMs(tries: number, firstMs: number, longestMs: number, clock: Clock): number {
+  return Math.min(longestMs, firstMs * 2 ** tries) * (0.5 + clock.jitter() / 2);
 }
 
 /** `delay`: milliseconds. */

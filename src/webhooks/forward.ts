@@ -1,7 +1,7 @@
 import type { Clock, Context } from '../context.ts';
 import { proxyFor } from '../http/proxy.ts';
 import { redactSecrets } from '../http/redaction.ts';
-import { retryAfter } from '../http/service.ts';
+import { backoffMs, retryAfter } from '../http/service.ts';
 import { PAGE_LIMITS, TransportError } from '../http/transport.ts';
 import { createTransport } from '../http/undici-client.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
@@ -187,7 +187,7 @@ export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardR
  * Returns milliseconds until the next attempt: doubled each time, and at least the handler's `Retry-After`.
  */
 function delayAfter(answer: HandlerAnswer, tries: number, clock: Clock): number {
-  const own = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * (0.5 + clock.jitter() / 2);
+  const own = backoffMs(tries, FIRST_DELAY_MS, LONGEST_DELAY_MS, clock);
   return Math.max(own, retryAfter(answer.retryAfter, clock.now()) ?? 0);
 }
 
