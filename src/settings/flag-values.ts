@@ -38,10 +38,15 @@ export function wholeNumber(flag: string, least: number, most = Number.MAX_SAFE_
  */
 export function decimalNumber(flag: string, least: number, most: number): FlagParser<number> {
   return takes({ type: 'number', minimum: least, maximum: most }, (text) => {
-    const value = Number(text);
-    if (/^(?:\d+(?:\.\d+)?|\.\d+)$/.test(text) && value >= least && value <= most) return value;
+    const value = decimalOf(text);
+    if (value >= least && value <= most) return value;
     throw new UsageError(`${flag}: invalid value '${text}': must be a number from ${least} to ${most}`);
   });
+}
+
+/** `NaN` for other texts, such as `1e3` and `0x1`. */
+function decimalOf(text: string): number {
+  return /^(?:\d+(?:\.\d+)?|\.\d+)$/.test(text) ? Number(text) : Number.NaN;
 }
 
 /**
@@ -77,8 +82,8 @@ export function fileName(flag: string): (text: string) => string {
 
 export function share(flag: string): FlagParser<number> {
   return takes({ type: 'number', minimum: 0, maximum: 1 }, (text) => {
-    const value = Number(text);
-    if (/^(?:\d+(?:\.\d+)?|\.\d+)$/.test(text) && value <= 1) return value;
+    const value = decimalOf(text);
+    if (value <= 1) return value;
     throw new UsageError(`${flag}: invalid value '${text}': must be a share from 0 to 1, such as 0.05`);
   });
 }
