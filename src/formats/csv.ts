@@ -98,7 +98,7 @@ export function csvMark({ csvBom }: Pick<FormatOptions, 'csvBom'>): string {
 const FORMULA = /^(?:[\t\r\n\0]|[\s\u200b-\u200d\u2060]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
 
 /**
- * Where a formula would begin if a spreadsheet splits at semicolons or tabs, as with decimal commas. Quotes
+ * The start of a formula if a spreadsheet splits at semicolons or tabs, as with decimal commas. Quotes
  * then count as text unless they begin a cell, so a line break splits too.
  */
 const INNER_FORMULA = /([;\t\r\n])(?=[ \u00a0\v"]{0,20}[=+\-@\0\uff1d\uff0b\uff0d\uff20])/g;

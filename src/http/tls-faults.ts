@@ -8,6 +8,8 @@ interface ConnectionFault {
 const CLIENT_CERTIFICATE =
   'ask its operator for an address that takes no client certificate: hooktrail sends none; a local proxy that adds one helps too';
 
+const OFFER_HTTP_1 = 'ask its operator to offer HTTP/1.1 as well: hooktrail does not speak HTTP/2';
+
 /** OpenSSL's codes for a server that requires a client certificate. */
 const NO_CLIENT_CERTIFICATE =
   /ALERT_(CERTIFICATE_REQUIRED|BAD_CERTIFICATE|NO_CERTIFICATE|CERTIFICATE_UNKNOWN|UNKNOWN_CA|ACCESS_DENIED)$/;
@@ -26,7 +28,7 @@ const TLS_FAULTS: readonly (readonly [codes: RegExp, fault: ConnectionFault])[] 
     /NO_APPLICATION_PROTOCOL$/,
     {
       text: 'does not offer HTTP/1.1 over TLS',
-      next: 'ask its operator to offer HTTP/1.1 as well: hooktrail does not speak HTTP/2',
+      next: OFFER_HTTP_1,
     },
   ],
   [
@@ -86,7 +88,7 @@ export function otherProtocol(start: string, url: URL): ConnectionFault | undefi
   if (/^\0\0.\x04.\0\0\0\0/s.test(start))
     return {
       text: 'answers only in HTTP/2',
-      next: 'ask its operator to offer HTTP/1.1 as well: hooktrail does not speak HTTP/2',
+      next: OFFER_HTTP_1,
     };
   return undefined;
 }
