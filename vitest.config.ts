@@ -52,6 +52,7 @@ const inOneShape = [
   'test/report/report-page',
   'test/search/search-terminal',
   'test/watch/{watch-follower,watch-state}',
+  'test/webhooks/reconcile/reconciliation-text',
   'test/webhooks/listen/listen{,.hostile,.renewed}',
   'test/webhooks/send/send',
   'test/streams',

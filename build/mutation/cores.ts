@@ -176,4 +176,9 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/statistics/row-alarm.test.ts', 'test/health/watched-rows.test.ts'],
     floor: 95,
   },
+  reconcile: {
+    mutate: ['src/webhooks/reconcile/reconciliation{,-json,-text}.ts'],
+    tests: ['test/webhooks/reconcile/reconciliation{,-text}.test.ts'],
+    floor: 95,
+  },
 };

@@ -1,4 +1,4 @@
-import { advise, hooktrail } from '../../advice.ts';
+import { advise, hooktrail, hooktrailOver } from '../../advice.ts';
 import type { Call } from '../../command.ts';
 import { SECOND_ID, whoHead } from '../../formats/event-heads.ts';
 import { conditionTexts, printSummary, type SummaryOptions } from '../../formats/formats.ts';
@@ -130,7 +130,7 @@ function timeTable({ groups }: ReconciliationReport): Table {
       { title: 'SUCCESS', kind: 'number' },
     ],
     rows: sorted.map(([time, { count, failed, succeeded }]) => [
-      time === null ? NONE : time.replace('T', ' ').replace(/:00(?=[Z+-]|$)/, ''),
+      time === null ? NONE : time.replace('T', ' ').replace(/:00(?=[Z+-])/, ''),
       ...[count, failed, succeeded].map(grouped),
     ]),
   };
@@ -189,18 +189,20 @@ export function adviseAfter(
     }
   }
   if (missing.records === 0) return;
-  const times = filters.before ? ['--since', after.text, '--until', before.text] : ['--since', after.text];
+  const isPiped = received === '-';
+  const saved = isPiped ? ', with the piped ids saved as FILE' : '';
+  // Without --since, stored events are compared from the first one on.
+  const since = filters.after || from === undefined ? ['--since', after.text] : [];
+  const until = filters.before ? ['--until', before.text] : [];
   const field = receivedField === undefined ? [] : ['--received-field', receivedField];
-  const words = [...filters.words('since', 'until'), ...field];
+  const words = ['--received', isPiped ? 'FILE' : received, ...since, ...until];
+  words.push(...filters.words('since', 'until'), ...field);
   if (from !== undefined) {
-    const replay = hooktrail('webhooks reconcile --ndjson', '--from', from, '--received', received, ...words);
-    reporter.notice(
-      advise`next: ${replay} lists them, for ${hooktrail('webhooks replay --from - --forward-to URL')}`,
-    );
+    const list = hooktrailOver(from, 'webhooks reconcile --ndjson', ...words);
+    const replay = hooktrail('webhooks replay --from - --forward-to URL');
+    reporter.notice(advise`next: ${list} lists them${saved}, for ${replay}`);
     return;
   }
-  const place = received === '-' ? 'FILE' : received;
-  const recover = hooktrail('webhooks recover --received', place, ...times, ...words, '--forward-to', 'URL');
-  const how = received === '-' ? ', with the piped ids saved as FILE' : '';
-  reporter.notice(advise`next: ${recover}${how}: recovers exactly these`);
+  const recover = hooktrail('webhooks recover', ...words, '--forward-to', 'URL');
+  reporter.notice(advise`next: ${recover}${saved}: recovers exactly these`);
 }

@@ -149,7 +149,7 @@ export class Reconciliation {
 
 const STATUS_OF_PAGE = { true: 'FAILED', false: 'SUCCESS' } as const;
 
-const MINUTES = /:\d\d(?::\d\d(?:[.,]\d+)?)?/;
+const MINUTES = /:\d\d:\d\d(?:\.\d+)?/;
 
 function statusOf(text: string | undefined): RecordStatus {
   return text === 'FAILED' || text === 'SUCCESS' ? text : null;
