@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Context, Machine } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import { startReplacement } from './whole-files.ts';
 
 type User = Pick<Machine, 'platform' | 'userId'>;
 
@@ -266,10 +267,8 @@ export async function checkWritable(file: string, { platform }: Pick<Machine, 'p
   if (platform !== 'win32') return;
   // On Windows `access` checks only the read-only attribute, which has no meaning for folders, and not the
   // access list.
-  const { randomUUID } = await import('node:crypto');
-  const temporary = `${file}.${randomUUID()}.tmp`;
-  await (await files.open(temporary, 'wx')).close();
-  await files.rm(temporary, { force: true });
+  const replacement = await startReplacement(file, 0o600);
+  await replacement.abandon();
 }
 
 export async function temporaryFolder(prefix: string): Promise<{ path: string; remove(): Promise<void> }> {

@@ -62,10 +62,11 @@ export type Replacement = Awaited<ReturnType<typeof startReplacement>>;
 
 /**
  * Begins to replace a file by one of that mode, less the umask: opens a temporary file next to it for the new
- * content. Throws the system's error.
+ * content, and removes those that killed processes left. Throws the system's error.
  */
 export async function startReplacement(file: string, mode: number) {
   const { temporary, handle } = await createUnfinished(file, mode);
+  await removeAbandoned(file, handle).catch(() => undefined);
   const abandon = async () => {
     await handle.close().catch(() => undefined);
     await files.rm(temporary, { force: true }).catch(() => undefined);
@@ -96,15 +97,27 @@ export function finalName(name: string): string | undefined {
 }
 
 /**
- * Removes unfinished replacements of a file, as left by killed processes. Only the holder of the file's lock
- * may call this: it would also remove those of living processes.
+ * Long enough for any writer: most take milliseconds, and the output of a search pauses for minutes at most.
  */
-export async function removeUnfinished(file: string): Promise<void> {
+const ABANDONED_AFTER_MS = 3_600_000;
+
+/**
+ * Removes unfinished replacements of a file that nobody has written to for an hour. Their age is the only
+ * evidence that holds in every case: a writer may be in another container or on another machine, where its
+ * process cannot be looked up. Both times are the file system's own, so no clocks are compared.
+ */
+async function removeAbandoned(file: string, created: files.FileHandle): Promise<void> {
   const folder = path.dirname(file);
-  const names = await files.readdir(folder).catch(() => []);
+  const names = await files.readdir(folder);
   const unfinished = names.filter((name) => finalName(name) === path.basename(file));
-  for (const name of unfinished)
-    await files.rm(path.join(folder, name), { force: true }).catch(() => undefined);
+  // The new one is among them.
+  if (unfinished.length === 1) return;
+  const { mtimeMs: now } = await created.stat();
+  for (const name of unfinished) {
+    const place = path.join(folder, name);
+    const { mtimeMs } = await files.lstat(place);
+    if (now - mtimeMs > ABANDONED_AFTER_MS) await files.rm(place, { force: true });
+  }
 }
 
 /**

@@ -127,7 +127,7 @@ export function openApiTokens({ profile, store }: TokenStore, context: Context) 
     async probe(): Promise<void> {
       await checkStore(store, context);
       await keyToSeal();
-      const file = path.join(tokenFolder(context), `${profile}~probe-${context.machine.pid}${ENDING}`);
+      const file = path.join(tokenFolder(context), `${profile}~probe${ENDING}`);
       await writeSecretFile(file, new Uint8Array(1_024), context.machine);
       await deleteSecretFile(file);
     },

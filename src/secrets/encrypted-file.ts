@@ -217,7 +217,7 @@ export async function deleteSecretFile(file: string): Promise<void> {
 
 /** Checks that a file of realistic size can be written, and removes it. Throws as `writeSecretFile` does. */
 export async function probeSecretFolder(context: Place): Promise<void> {
-  const file = path.join(secretFolder(context), `probe-${context.machine.pid}`);
+  const file = path.join(secretFolder(context), 'probe');
   await writeSecretFile(file, new Uint8Array(16_384), context.machine);
   await deleteSecretFile(file);
 }

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { faultText, type HooktrailError, UsageError, unusableFile } from '../errors.ts';
 import { makeOwnFolder, refusePlanted } from '../files/folders.ts';
-import { followLinks, readRegularFile, removeUnfinished, replaceFile } from '../files/whole-files.ts';
+import { followLinks, readRegularFile, replaceFile } from '../files/whole-files.ts';
 import { type EventFilters, isTypedFilters, type TypedFilters } from '../filters/event-filters.ts';
 import { LockedError, takeLock, whileHeld } from '../lock/lock.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -163,7 +163,6 @@ export async function whileStateIsHeld<Held extends { readonly context: Context 
     });
   });
   try {
-    await removeUnfinished(place);
     await work({ ...call, context: whileHeld(context, lock) }, place);
   } finally {
     await lock.release();

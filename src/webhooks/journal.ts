@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Clock, Context, Machine } from '../context.ts';
 import { faultText, UsageError } from '../errors.ts';
 import { configFolder, makeFolder, makeOwnFolder, refusePlanted } from '../files/folders.ts';
-import { followLinks, removeUnfinished } from '../files/whole-files.ts';
+import { followLinks } from '../files/whole-files.ts';
 import type { EventKey, EventKeys } from '../ids/event-keys.ts';
 import { LockedError, type TakenLock, takeLock } from '../lock/lock.ts';
 import type { HandlerAnswer } from './forward.ts';
@@ -51,7 +51,6 @@ export async function openJournal(
       return takeLock('journal', context, place);
     });
     try {
-      await removeUnfinished(real);
       return await Journal.load(real, lock, keep, context);
     } catch (error) {
       await lock.release();

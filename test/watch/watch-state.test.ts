@@ -237,17 +237,6 @@ describe('while the state of a watch is held', () => {
     expect((await readdir(folder)).sort()).toEqual(['link', 'other.json.lock', 'place.json.lock']);
   });
 
-  test('what killed watches left of new states is removed, and nothing else', async () => {
-    const { folder, file, call } = await startHolding();
-    const left = `${file}.0123456789abcdef.tmp`;
-    const others = [`${file}.tmp`, path.join(folder, 'other.json.0123456789abcdef.tmp')];
-    for (const name of [left, ...others]) await writeFile(name, '{');
-    await (await hold(file, call)).end();
-    expect((await readdir(folder)).sort()).toEqual([
-      ...['other.json.0123456789abcdef.tmp', 'place.json.lock', 'place.json.tmp'],
-    ]);
-  });
-
   test('it is free again after work that failed', async () => {
     const { file, call } = await startHolding();
     const failure = new Error('failed');

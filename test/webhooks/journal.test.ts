@@ -449,13 +449,6 @@ describe('keeping', () => {
     },
   );
 
-  test('what a writer that was killed left of a shorter file is removed', async () => {
-    await place.close(await place.open());
-    await writeFile(`${place.file}.0123456789abcdef.tmp`, '#');
-    await place.close(await place.open());
-    expect((await readdir(place.folder)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
-  });
-
   test('a file that another program changed is not rewritten', async () => {
     let now = NOW;
     await writeFile(place.file, withUseless(1, 64 * 1024 + 1 - 44));
