@@ -52,12 +52,12 @@ export async function browseEvents(call: BrowseCall, options: BrowseOptions): Pr
   const { clock, signal } = context;
   const reading = { pageSize: PAGE_SIZE, concurrency: CONCURRENCY, clock, signal };
   await withService({ ...call, reporter: silent }, async (service, settings) => {
-    const resolved = await resolveFilters(filters, service, settings, call);
+    const resolved = await resolveFilters(filters, service, call.reporter);
     const find: Find = async function* (chosen) {
       const { pages } = await openSearch(service, chosen, reading);
       yield* pages;
     };
-    const names = new SubscriptionNames(service, context);
+    const names = new SubscriptionNames(service);
     const place = `${settings.profile}: ${service.baseUrl.host}`;
     const list = { filters: resolved, find, place, names };
     return await showList(call, options, list).finally(() => names.close());

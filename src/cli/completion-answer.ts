@@ -188,9 +188,9 @@ async function valuesOf(kind: ValueKind, line: Line, context: Context): Promise<
     case 'commands':
       return explainedBy(line);
     case 'event-types':
-      return plainWords(await keptEventTypes(await settingsOf(line, context), context));
+      return plainWords(keptEventTypes(await settingsOf(line, context), context));
     case 'subscriptions': {
-      const kept = await keptSubscriptions(await settingsOf(line, context), context);
+      const kept = keptSubscriptions(await settingsOf(line, context), context);
       const words = kept.map((one) => ({ one, word: wordFor(one, kept) }));
       const byWord = words.map(({ one, word }) => ({ word, meaning: word === one.id ? one.name : one.id }));
       if (line.typed === '' || line.typed.endsWith('=')) return byWord;

@@ -35,14 +35,14 @@ export async function countEvents(
   if (from !== undefined)
     return countOf(storedEvents(from, filters, { context, onDoubt: reporter.warning, mustTell }));
   return await withService(call, async (service, settings) => {
-    const chosen = await resolveFilters(filters, service, settings, call);
+    const chosen = await resolveFilters(filters, service, call.reporter);
     const { count, queries, lookedAt } = await countAll(service, chosen, concurrency, context, reporter);
     const [counted] = queries;
     // Of events that are only looked at, others are counted than those that the notice names.
     const verb = lookedAt === undefined ? 'counted' : 'searched';
     if (context.stdout.isTerminal && counted)
       reporter.notice(readNotice(verb, counted, lookedAt, filters.zone, settings, context));
-    if (count === 0) await warnOfNoMatch(chosen, service, context, reporter);
+    if (count === 0) await warnOfNoMatch(chosen, service, reporter);
     return count;
   });
 }
@@ -72,7 +72,7 @@ async function countAll(
   }
   const { clock, signal } = context;
   const { width, onRetry } = adaptiveConcurrency(concurrency);
-  const sender = pageClient(service, clock, onRetry);
+  const sender = pageClient(service, onRetry);
   const progress = startProgress(context, reporter, 'counting');
   let count = 0;
   let noticed = false;

@@ -11,12 +11,11 @@ export async function listEventTypes(
   call: Call,
   createWriter: () => Promise<ItemWriter>,
 ): Promise<void> {
-  const { context } = call;
-  await withService(call, async (service, settings) => {
+  await withService(call, async (service) => {
     const writer = await createWriter();
     try {
-      const { items: all } = (await askEventTypes(service, context.clock)).page;
-      await keepEventTypes(all, settings, context);
+      const { items: all } = (await askEventTypes(service)).page;
+      await keepEventTypes(all, service);
       const items = (match === undefined ? all : matchingItems(all, match)).first(limit);
       if (items.count > 0) await writer.write(items, true);
     } catch (error) {

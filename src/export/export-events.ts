@@ -90,11 +90,11 @@ async function exportInto(
     if (!manifest.finishedAt)
       reporter.notice(`continuing: ${done} of ${manifest.parts.length} files are there already`);
   }
-  const finished = await withService(call, async (service, settings) => {
-    const resolved = await resolveFilters(filters, service, settings, call);
+  const finished = await withService(call, async (service) => {
+    const resolved = await resolveFilters(filters, service, call.reporter);
     const progress = startProgress(context, reporter, 'exporting');
     const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
-    const pages = pageClient(service, clock, (attempt) => {
+    const pages = pageClient(service, (attempt) => {
       onRetry(attempt);
       progress.update({ note: waitText(attempt) });
     });
@@ -103,7 +103,7 @@ async function exportInto(
     try {
       const run = new ExportRun({ directory, filters: resolved, client, progress, reporter });
       const exported = await run.run(manifest, identity, update);
-      if (exported.events === 0) await warnOfNoMatch(resolved, service, context, reporter);
+      if (exported.events === 0) await warnOfNoMatch(resolved, service, reporter);
       return exported;
     } finally {
       progress.stop();

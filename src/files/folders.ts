@@ -196,19 +196,6 @@ export function cacheFolder({ environment, machine }: Pick<Context, 'environment
 }
 
 /**
- * Returns the file for a profile's latest list from a service. Several services may share a host, each with
- * its own path.
- */
-export function serviceCacheFile(
-  name: string,
-  { profile, baseUrl }: { readonly profile: string; readonly baseUrl: URL },
-  context: Pick<Context, 'environment' | 'machine'>,
-): string {
-  const service = encodeURIComponent(`${baseUrl.host}${baseUrl.pathname.replace(/\/$/, '')}`);
-  return path.join(cacheFolder(context), `${name}-${profile}-${service}.json`);
-}
-
-/**
  * Creates a folder and its missing ancestors, with `mode` or accessible to the user only. Leaves an existing
  * folder unchanged. Throws the system's error. This replaces Node's `recursive` option, which never returns
  * on a file system that refuses new names with ENOENT, such as /proc.

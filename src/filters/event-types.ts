@@ -1,12 +1,10 @@
-import path from 'node:path';
 import { type Advice, adviceText, advise, hooktrail, hooktrailOver } from '../advice.ts';
-import type { Clock, Context } from '../context.ts';
+import type { Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
-import { makeFolder, serviceCacheFile } from '../files/folders.ts';
-import { readRegularFile, replaceFile } from '../files/whole-files.ts';
+import { KeptList } from '../files/kept-list.ts';
 import type { Service } from '../http/service.ts';
 import { createRowReader, membersOf, tableColumns } from '../items/item-columns.ts';
-import type { Items } from '../items/items.ts';
+import { type Items, isObject } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { endpoint } from '../paging/event-query.ts';
 import { type PageAnswer, pageClient } from '../paging/page.ts';
@@ -15,8 +13,8 @@ import type { RunSettings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type EventFilters, typeMatcher } from './event-filters.ts';
 
-export async function askEventTypes(service: Service, clock: Clock): Promise<PageAnswer> {
-  const { baseUrl, fetchPage } = pageClient(service, clock, undefined, {
+export async function askEventTypes(service: Service): Promise<PageAnswer> {
+  const { baseUrl, fetchPage } = pageClient(service, undefined, {
     failure: 'the event types cannot be listed',
   });
   return fetchPage(endpoint(baseUrl, 'event-types'));
@@ -74,15 +72,14 @@ type Warning = Pick<Reporter, 'warning'>;
 export async function warnOfTypes(
   filters: EventFilters,
   service: Service,
-  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
   reporter: Warning,
 ): Promise<boolean> {
   if (filters.eventTypes.length === 0) return false;
   try {
-    const { page } = await askEventTypes(service, clock);
+    const { page } = await askEventTypes(service);
     return warnOfUnlisted(filters, page.items, reporter, 'after');
   } catch {
-    signal.throwIfAborted();
+    service.signal.throwIfAborted();
     return false;
   }
 }
@@ -95,21 +92,20 @@ export async function warnOfTypes(
 export async function resolveTypes(
   filters: EventFilters,
   service: Service,
-  settings: Owner,
-  { context, reporter }: { readonly context: Context; readonly reporter: Warning },
+  reporter: Warning,
 ): Promise<EventFilters> {
   const { eventTypes } = filters;
   if (eventTypes.length === 0) return filters;
-  const kept = await namesIn(cacheFile(settings, context));
+  const kept = namesIn(service.keptList('event-types'));
   const isKept = (type: string) => kept.some((name) => name.toLowerCase() === type.toLowerCase());
   if (eventTypes.every(isKept)) return spelledAs(filters, kept);
   const hasPattern = eventTypes.some((type) => type.includes('*'));
   try {
-    const { items } = (await askEventTypes(service, context.clock)).page;
-    await keepEventTypes(items, settings, context);
+    const { items } = (await askEventTypes(service)).page;
+    await keepEventTypes(items, service);
     return resolveListed(filters, items, reporter);
   } catch (error) {
-    if (hasPattern || context.signal.aborted || !(error instanceof ServiceError)) throw error;
+    if (hasPattern || service.signal.aborted || !(error instanceof ServiceError)) throw error;
     return filters;
   }
 }
@@ -120,13 +116,13 @@ export function resolveListed(filters: EventFilters, items: Items, reporter: War
   return resolved;
 }
 
-export async function resolveKeptTypes(
+export function resolveKeptTypes(
   filters: EventFilters,
   settings: RunSettings,
   context: Surroundings,
-): Promise<EventFilters> {
+): EventFilters {
   if (filters.eventTypes.length === 0) return filters;
-  const kept = await keptEventTypes(settings, context);
+  const kept = keptEventTypes(settings, context);
   if (kept.length > 0) return spelledAs(filters, kept);
   const pattern = filters.eventTypes.find((type) => type.includes('*'));
   if (pattern === undefined) return filters;
@@ -157,42 +153,20 @@ function spelledAs(filters: EventFilters, listed: readonly string[]): EventFilte
 
 type Surroundings = Pick<Context, 'environment' | 'machine'>;
 
-interface Owner {
-  readonly profile: string;
-  readonly baseUrl: URL;
-}
-
-/** For shell completion, which must not use the service or the keychain. Ignores write errors. */
-export async function keepEventTypes(items: Items, owner: Owner, context: Surroundings): Promise<void> {
+export async function keepEventTypes(items: Items, { keptList }: Pick<Service, 'keptList'>): Promise<void> {
   const names = eventTypeNames(items);
-  const file = cacheFile(owner, context);
-  if (JSON.stringify(names) === JSON.stringify(await namesIn(file))) return;
-  try {
-    makeFolder(path.dirname(file));
-    await replaceFile(file, JSON.stringify({ names }));
-  } catch {
-    // Completion then offers fewer words.
-  }
+  const kept = keptList('event-types');
+  if (JSON.stringify(names) !== JSON.stringify(namesIn(kept))) await kept.replace({ names });
 }
 
 /** Empty if the service never listed any. */
-export async function keptEventTypes(
-  settings: RunSettings,
-  context: Surroundings,
-): Promise<readonly string[]> {
+export function keptEventTypes(settings: RunSettings, context: Surroundings): readonly string[] {
   const { profile, baseUrl } = settings.checked();
-  return baseUrl ? await namesIn(cacheFile({ profile, baseUrl }, context)) : [];
+  return baseUrl ? namesIn(new KeptList('event-types', { profile, baseUrl }, context)) : [];
 }
 
-async function namesIn(file: string): Promise<readonly string[]> {
-  try {
-    const { names } = JSON.parse(readRegularFile(file).toString());
-    return Array.isArray(names) ? names.map(String) : [];
-  } catch {
-    return [];
-  }
-}
-
-function cacheFile(owner: Owner, context: Surroundings): string {
-  return serviceCacheFile('event-types', owner, context);
+function namesIn(kept: KeptList): readonly string[] {
+  const list = kept.read();
+  const names = isObject(list) ? list['names'] : undefined;
+  return Array.isArray(names) ? names.map(String) : [];
 }

@@ -1,5 +1,4 @@
 import { advise, hooktrail } from '../advice.ts';
-import type { Context } from '../context.ts';
 import type { Service } from '../http/service.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { EventFilters } from './event-filters.ts';
@@ -7,29 +6,26 @@ import { warnOfTypes } from './event-types.ts';
 import { describe, listSubscriptions } from './resolve-filters.ts';
 
 type Warning = Pick<Reporter, 'warning'>;
-type Asking = Pick<Context, 'clock' | 'signal'>;
 
 /** Checks filters without results against the service's lists. Returns true if it warned. */
 export async function warnOfNoMatch(
   filters: EventFilters,
   service: Service,
-  context: Asking,
   reporter: Warning,
 ): Promise<boolean> {
-  if (await warnOfTypes(filters, service, context, reporter)) return true;
-  return await warnOfUnsubscribed(filters, service, context, reporter);
+  if (await warnOfTypes(filters, service, reporter)) return true;
+  return await warnOfUnsubscribed(filters, service, reporter);
 }
 
 /** Ignores subscriptions that are unlisted or listed without types. */
 export async function warnOfUnsubscribed(
   { subscriptionIds, eventTypes, typePatterns = eventTypes }: EventFilters,
   service: Service,
-  { signal }: Pick<Context, 'signal'>,
   reporter: Warning,
 ): Promise<boolean> {
   if (subscriptionIds.length === 0 || eventTypes.length === 0) return false;
   try {
-    const listed = await listSubscriptions(service, { signal });
+    const listed = await listSubscriptions(service);
     const chosen = subscriptionIds.flatMap(
       (id) => listed.find((one) => one.id.toLowerCase() === id.toLowerCase()) ?? [],
     );
@@ -44,7 +40,7 @@ export async function warnOfUnsubscribed(
     }
     return unsubscribed.length > 0;
   } catch {
-    signal.throwIfAborted();
+    service.signal.throwIfAborted();
     return false;
   }
 }

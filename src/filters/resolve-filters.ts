@@ -1,60 +1,56 @@
 import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
-import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { apiUrl, type Service, serviceError } from '../http/service.ts';
 import { isObject } from '../items/items.ts';
 import { shownAddress } from '../names/callback-address.ts';
 import { LIST_PATH, type NamedSubscription, subscriptionOf, withWord } from '../names/subscription-names.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
-import type { Settings } from '../settings/settings.ts';
 import { canPrompt, confirm } from '../terminal/prompt.ts';
+import type { Reporter } from '../terminal/reporter.ts';
 import type { EventFilters } from './event-filters.ts';
 import { resolveTypes } from './event-types.ts';
 
-type Resolving = Pick<Call, 'context' | 'reporter'>;
+type Telling = Pick<Reporter, 'notice' | 'warning'>;
 
 /** Resolves spelling and patterns of types, and parts of addresses. */
 export async function resolveFilters(
   filters: EventFilters,
   service: Service,
-  settings: Settings<'baseUrl'>,
-  call: Resolving,
+  reporter: Telling,
 ): Promise<EventFilters> {
-  const named = await resolveSubscriptions(filters, service, call);
-  return await resolveTypes(named, service, settings, call);
+  const named = await resolveSubscriptions(filters, service, reporter);
+  return await resolveTypes(named, service, reporter);
 }
 
 /** A person confirms the match of a part of an address. Throws `UsageError` without a terminal. */
 export async function resolveToSend(
   filters: EventFilters,
   service: Service,
-  settings: Settings<'baseUrl'>,
-  call: Resolving,
+  { context, reporter }: Pick<Call, 'context' | 'reporter'>,
 ): Promise<EventFilters> {
   const [word] = filters.subscriptionWords;
-  if (word === undefined) return await resolveTypes(filters, service, settings, call);
-  const { context } = call;
+  if (word === undefined) return await resolveTypes(filters, service, reporter);
   if (!canPrompt(context))
     throw new UsageError(
       `--subscription: '${word}' is not a GUID, and without a terminal nobody can confirm its match`,
       { next: advise`${hooktrail('subscriptions')} lists the subscriptions with their ids` },
     );
-  const meant = await subscriptionsWith(filters.subscriptionWords, service, context);
+  const meant = await subscriptionsWith(filters.subscriptionWords, service);
   const found = meant.map(({ one }) => one);
   const declined = new UsageError('nothing was sent', { next: 'give the id: --subscription GUID' });
   await confirm(`Use ${found.map(describe).join(', ')}?`, context, declined);
-  return await resolveTypes(withFound(filters, found), service, settings, call);
+  return await resolveTypes(withFound(filters, found), service, reporter);
 }
 
 export async function resolveSubscriptions(
   filters: EventFilters,
   service: Service,
-  { context, reporter }: Resolving,
+  reporter: Pick<Reporter, 'notice'>,
 ): Promise<EventFilters> {
   const words = filters.subscriptionWords;
   if (words.length === 0) return filters;
-  const meant = await subscriptionsWith(words, service, context);
+  const meant = await subscriptionsWith(words, service);
   for (const { word, one } of meant) reporter.notice(`--subscription ${word}: ${describe(one)}`);
   return withFound(
     filters,
@@ -72,12 +68,8 @@ interface Meant {
 }
 
 /** Splits at commas unless an address has them. Throws `UsageError` for no match or several. */
-async function subscriptionsWith(
-  texts: readonly string[],
-  service: Service,
-  context: Pick<Context, 'signal'>,
-): Promise<Meant[]> {
-  const listed = await listSubscriptions(service, context);
+async function subscriptionsWith(texts: readonly string[], service: Service): Promise<Meant[]> {
+  const listed = await listSubscriptions(service);
   const words = texts.flatMap((text) =>
     withWord(listed, text).length > 0 ? [text] : wordsBetweenCommas(text),
   );
@@ -97,9 +89,9 @@ function wordsBetweenCommas(text: string): string[] {
 export async function namedSubscription(
   word: string,
   service: Service,
-  { context, reporter }: Resolving,
+  reporter: Pick<Reporter, 'notice'>,
 ): Promise<NamedSubscription> {
-  const found = subscriptionWith(word, await listSubscriptions(service, context));
+  const found = subscriptionWith(word, await listSubscriptions(service));
   reporter.notice(`${word}: ${describe(found)}`);
   return found;
 }
@@ -107,7 +99,7 @@ export async function namedSubscription(
 /** Throws `ServiceError`. */
 export async function listSubscriptions(
   service: Service,
-  { signal }: Pick<Context, 'signal'>,
+  signal = service.signal,
 ): Promise<NamedSubscription[]> {
   const answer = await service.send({ url: apiUrl(service.baseUrl, LIST_PATH), signal });
   const failure = 'the subscriptions cannot be listed';

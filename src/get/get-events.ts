@@ -42,9 +42,9 @@ export async function getEvents(
   const source: Ids = (ending) => ids ?? idsOfInput(call.context, ending, mayBeEmpty ? onEmpty : undefined);
   if (from !== undefined)
     return await printAll(storedById(source, from, options, call), await createWriter(), options, call);
-  return await withService(call, async (service, settings) => {
-    const filters = await resolveFilters(options.filters, service, settings, call);
-    const names = options.takesNames ? new SubscriptionNames(service, call.context) : undefined;
+  return await withService(call, async (service) => {
+    const filters = await resolveFilters(options.filters, service, call.reporter);
+    const names = options.takesNames ? new SubscriptionNames(service) : undefined;
     const all = eventsById(source, service, { ...options, filters }, call);
     const printing = createWriter(names).then((writer) => printAll(all, writer, options, call));
     return await printing.finally(() => names?.close());
@@ -61,7 +61,7 @@ export async function* eventsById(
   const { clock, signal } = context;
   const keep = filters.createKeep();
   const { width, onRetry } = adaptiveConcurrency(concurrency);
-  const sender = pageClient(service, clock, onRetry);
+  const sender = pageClient(service, onRetry);
   const { queries, client } = await byServiceClock(filters, sender, 1, clock, reporter.warning);
   const ask = async (id: string, ending: AbortSignal) => {
     const texts: Buffer[] = [];

@@ -66,8 +66,8 @@ const MAX_LOOKED_AT = 100;
 
 export async function watchHealth(options: HealthWatchOptions, call: HealthCall): Promise<void> {
   await whileStateIsHeld(options.state, call, (held, place) =>
-    withService(held, async (service, settings) => {
-      const filters = await resolveFilters(options.filters, service, settings, held);
+    withService(held, async (service) => {
+      const filters = await resolveFilters(options.filters, service, held.reporter);
       const deadline = startDeadline(undefined, held.context);
       try {
         await watchRows({ ...options, filters }, place, service, deadline, held);

@@ -42,7 +42,7 @@ export class WatchedEndpoints {
   /** Requests the list, then rows newly missing from it. Never rejects for errors of the service. */
   async look(): Promise<void> {
     const { context, reporter } = this.#call;
-    const names = new SubscriptionNames(this.#service, context);
+    const names = new SubscriptionNames(this.#service);
     try {
       await names.learn([]);
       context.signal.throwIfAborted();

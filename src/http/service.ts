@@ -10,6 +10,7 @@ import {
   UnreachableError,
   UsageError,
 } from '../errors.ts';
+import { KeptList, type ListName } from '../files/kept-list.ts';
 import { isObject } from '../items/items.ts';
 import { urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -25,6 +26,10 @@ import {
 /** The event service; requests carry the required headers (service description, parts 5 and 9). */
 export interface Service {
   readonly baseUrl: URL;
+  readonly clock: Clock;
+  /** Ends requests that name no signal of their own. */
+  readonly signal: AbortSignal;
+  readonly keptList: (name: ListName) => KeptList;
   /**
    * Sends the request with token and `Accept`, and repeats GET and HEAD after temporary faults. Returns an
    * answer with any status.
@@ -56,10 +61,10 @@ export function mediaType(vendor: string): string {
 }
 
 export function createService(
-  { baseUrl, vendor }: Settings<'baseUrl' | 'vendor'>,
+  { profile, baseUrl, vendor }: Settings<'baseUrl' | 'vendor'>,
   tokens: TokenSource,
   transport: Transport,
-  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+  { clock, signal, ...around }: Pick<Context, 'clock' | 'signal' | 'environment' | 'machine'>,
 ): Service {
   const attempt = async (request: ServiceRequest, token: string): Promise<HttpResponse> => {
     const { method = 'GET', onRetry, headers, ...rest } = request;
@@ -79,6 +84,9 @@ export function createService(
   };
   return {
     baseUrl,
+    clock,
+    signal,
+    keptList: (name) => new KeptList(name, { profile, baseUrl }, around),
     async send(request) {
       if (request.url.origin !== baseUrl.origin)
         throw new Error(`refusing to send a token to ${request.url.origin}`);

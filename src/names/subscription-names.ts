@@ -1,4 +1,4 @@
-import type { Clock, Context } from '../context.ts';
+import type { Clock } from '../context.ts';
 import { apiUrl, type Service, serviceError } from '../http/service.ts';
 import { isObject } from '../items/items.ts';
 import { searchedAddress, shownAddress } from './callback-address.ts';
@@ -42,10 +42,10 @@ export class SubscriptionNames {
   readonly #listing: Promise<Listing>;
   #known: Listing | undefined;
 
-  constructor(service: Service, { clock, signal }: Pick<Context, 'clock' | 'signal'>) {
-    this.#clock = clock;
+  constructor(service: Service) {
+    this.#clock = service.clock;
     this.#service = service;
-    this.#signal = AbortSignal.any([signal, this.#closed.signal]);
+    this.#signal = AbortSignal.any([service.signal, this.#closed.signal]);
     this.#listing = this.#askList()
       .catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))))
       .then((listing) => {

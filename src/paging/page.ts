@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as turn } from 'node:timers/promises';
 import { advise } from '../advice.ts';
-import type { Clock } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import {
   CHECK_BASE_URL,
@@ -93,8 +92,7 @@ const RETRY_DELAY_MS = 500;
  * again, up to 3 times in all, before it becomes a `ServiceError`.
  */
 export function pageClient(
-  service: Service,
-  clock: Clock,
+  service: Pick<Service, 'baseUrl' | 'clock' | 'send'>,
   onRetry?: OnRetry,
   asked: AskedCollection = SEARCH,
 ): PageClient {
@@ -119,7 +117,7 @@ export function pageClient(
       if (attempt === TRIES) throw damaged(page, response);
       const delay = attempt * RETRY_DELAY_MS;
       onRetry?.({ reason: 'an answer that is not JSON', delay });
-      await clock.sleep(delay, signal);
+      await service.clock.sleep(delay, signal);
     }
   };
   return { baseUrl: service.baseUrl, fetchPage };

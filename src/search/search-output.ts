@@ -73,10 +73,10 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
     return printed.count;
   }
   return await withService(call, async (service, settings) => {
-    const chosen = await resolveFilters(filters, service, settings, call);
+    const chosen = await resolveFilters(filters, service, call.reporter);
     const { clock, signal } = context;
     const takesNames = options.format.format === 'table' && !options.format.fields;
-    const names = takesNames ? new SubscriptionNames(service, context) : undefined;
+    const names = takesNames ? new SubscriptionNames(service) : undefined;
     const format = { ...options.format, names };
     const reading = { direction, limit, pageSize, concurrency, clock, signal };
     const find: Find = async (watching) => {
@@ -135,7 +135,7 @@ async function sayWhyNothing(
   service: Service,
   { context, reporter }: SearchCall,
 ): Promise<void> {
-  const hasWarned = await warnOfNoMatch(filters, service, context, reporter);
+  const hasWarned = await warnOfNoMatch(filters, service, reporter);
   if (hasWarned || isDoubted || !after || before || !context.stderr.isTerminal) return;
   const next = furtherBack(after, context.clock.now()) ?? 'without --since all events are searched';
   reporter.notice(`next: ${next}`);

@@ -141,10 +141,10 @@ export async function withEventSource<Result>(
     });
   }
   statsWindow(byIds, now);
-  return await withService(call, async (service, settings) => {
-    const { page, serviceTime } = await askEventTypes(service, context.clock);
-    await keepEventTypes(page.items, settings, context);
-    const ofSubscriptions = await resolveSubscriptions(filters, service, call);
+  return await withService(call, async (service) => {
+    const { page, serviceTime } = await askEventTypes(service);
+    await keepEventTypes(page.items, service);
+    const ofSubscriptions = await resolveSubscriptions(filters, service, reporter);
     const resolved = resolveListed(ofSubscriptions, page.items, reporter);
     const read: EventSource['read'] = async function* (chosen, within, direction) {
       const options = { concurrency, within, direction };
@@ -153,7 +153,7 @@ export async function withEventSource<Result>(
     };
     const named: SubscriptionNames[] = [];
     const askNames = () => {
-      const names = new SubscriptionNames(service, context);
+      const names = new SubscriptionNames(service);
       named.push(names);
       return names;
     };
@@ -175,7 +175,7 @@ export async function withEventSource<Result>(
       doubt: async () => {
         const hasWarned =
           warnOfUnlisted(resolved, page.items, reporter, 'after') ||
-          (await warnOfUnsubscribed(resolved, service, context, reporter));
+          (await warnOfUnsubscribed(resolved, service, reporter));
         if (!hasWarned && context.stderr.isTerminal) sayFurtherBack(resolved, context, reporter);
       },
     });
@@ -269,7 +269,7 @@ function countQueries(
 ): CountQueries {
   return async (queries) => {
     const { width, onRetry } = adaptiveConcurrency(concurrency);
-    const asking = pageClient(service, context.clock, onRetry);
+    const asking = pageClient(service, onRetry);
     // The answer to a count holds one of the events.
     const fetchPage: PageClient['fetchPage'] = async (...asked) => {
       const fetched = await asking.fetchPage(...asked);

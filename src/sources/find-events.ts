@@ -51,7 +51,7 @@ export async function openSearch(
 ): Promise<EventSearch> {
   const { pageSize, limit = Number.POSITIVE_INFINITY, clock, signal } = options;
   const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
-  const asking = pageClient(service, clock, (attempt) => {
+  const asking = pageClient(service, (attempt) => {
     onRetry(attempt);
     options.onRetry?.(attempt);
   });

@@ -12,7 +12,7 @@ export async function previewRequests(
   size: number,
   form: 'urls' | 'curl',
 ): Promise<undefined> {
-  const filters = await resolveKeptTypes(typed, settings, context);
+  const filters = resolveKeptTypes(typed, settings, context);
   const queries = filters.queries(context.clock.now());
   filters.requirePastStart(context.clock.now(), "this machine's");
   if (filters.runHere)

@@ -120,7 +120,7 @@ export async function idOf(word: string, service: Service, call: ChangeCall): Pr
     throw new UsageError(`'${word}' is not a GUID, and with --yes nobody confirms its match`, {
       next: advise`${hooktrail('subscriptions')} lists the subscriptions with their ids`,
     });
-  const { id } = await namedSubscription(word, service, call);
+  const { id } = await namedSubscription(word, service, call.reporter);
   if (isGuid(id)) return id;
   throw new ServiceError(`the service names the subscription by something that is no GUID: ${id}`);
 }

@@ -109,7 +109,7 @@ async function targetsOf(word: string | undefined, service: Service, call: Check
     const address = text.value(CALLBACK_URL);
     return targetOf({ id, callbackUrl: typeof address === 'string' ? address : undefined });
   }
-  const listed = await listSubscriptions(service, call.context);
+  const listed = await listSubscriptions(service);
   if (word === undefined) return listed.flatMap(targetOf);
   const found = withWord(listed, word);
   // If no address matches, the error suggests similar ones.

@@ -9,7 +9,7 @@ export async function chooseMarketplaces(
   service: Service,
   { flags, context, reporter }: ChangeCall,
 ): Promise<readonly string[]> {
-  const listed = await listSubscriptions(service, context).catch(() => undefined);
+  const listed = await listSubscriptions(service).catch(() => undefined);
   context.signal.throwIfAborted();
   const ids = [...new Set(listed?.flatMap(({ marketplaces }) => marketplaces))].sort();
   const offer = ids.length > 0 ? `your other subscriptions have ${ids.join(', ')}` : undefined;

@@ -1,11 +1,9 @@
 import { type Advice, advise, hooktrail } from '../advice.ts';
-import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { typeMatcher } from '../filters/event-filters.ts';
 import { askEventTypes, eventTypeNames, keepEventTypes } from '../filters/event-types.ts';
 import type { Service } from '../http/service.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
-import type { Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
 /**
@@ -16,11 +14,10 @@ export async function typesOnOffer(
   words: readonly string[],
   flag: string,
   service: Service,
-  settings: Settings<'baseUrl'>,
-  { context, reporter }: { readonly context: Context; readonly reporter: Reporter },
+  reporter: Pick<Reporter, 'notice'>,
 ): Promise<string[]> {
-  const { items } = (await askEventTypes(service, context.clock)).page;
-  await keepEventTypes(items, settings, context);
+  const { items } = (await askEventTypes(service)).page;
+  await keepEventTypes(items, service);
   const types = matchingTypes(
     words,
     flag,

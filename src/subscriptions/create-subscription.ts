@@ -40,7 +40,7 @@ export async function createSubscription(
   if (given.length > 0) requireConsent(flags, context);
   await withService(call, async (service, settings) => {
     const marketplaces = given.length > 0 ? given : await chooseMarketplaces(service, call);
-    const eventTypes = await typesOnOffer(types, '--type', service, settings, call);
+    const eventTypes = await typesOnOffer(types, '--type', service, call.reporter);
     const content = { callbackUrl, subscriptionRules: { marketplaces, eventTypes } };
     if (flags.dryRun) {
       reporter.notice('would create this subscription');
@@ -154,7 +154,7 @@ function idInAnswer({ body, headers }: HttpResponse): string | undefined {
 }
 
 async function idInList(callbackUrl: string, service: Service): Promise<string | undefined> {
-  const unstopped = { signal: new AbortController().signal };
+  const unstopped = new AbortController().signal;
   const listed = await listSubscriptions(service, unstopped).catch(() => []);
   const [one, another] = listed.filter((listing) => listing.callbackUrl === callbackUrl);
   const id = another === undefined ? one?.id : undefined;

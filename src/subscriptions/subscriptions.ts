@@ -24,12 +24,12 @@ export async function printSubscriptions(
   createWriter: () => Promise<ItemWriter>,
 ): Promise<void> {
   const { context, reporter } = call;
-  await withService(call, async (service, settings) => {
+  await withService(call, async (service) => {
     const asked = { failure: 'the subscriptions cannot be listed', ifNotFound: NO_SUBSCRIPTIONS };
-    const client = pageClient(service, context.clock, undefined, asked);
+    const client = pageClient(service, undefined, asked);
     const { page, serviceTime } = await client.fetchPage(apiUrl(service.baseUrl, LIST_PATH), context.signal);
     const listed = [...page.items.values()].flatMap((item) => subscriptionOf(item) ?? []);
-    await keepSubscriptions(listed, settings, context);
+    await keepSubscriptions(listed, service);
     const ids = new Set(listed.map(({ id }) => id.toLowerCase()));
     const asking = { service, client, now: serviceTime ?? context.clock.now(), call };
     const inactive = areAllWanted ? await findInactive(ids, asking) : undefined;
@@ -95,7 +95,7 @@ export async function printSubscription(
   createWriter: () => Promise<ItemWriter>,
 ): Promise<void> {
   await withService(call, async (service) => {
-    const id = pastedGuid(word) ?? (await namedSubscription(word, service, call)).id;
+    const id = pastedGuid(word) ?? (await namedSubscription(word, service, call.reporter)).id;
     const { text } = await readSubscription(id, service, call.context);
     const writer = await createWriter();
     await writer.write(text.compact(), true);

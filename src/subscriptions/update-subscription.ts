@@ -24,11 +24,11 @@ export async function updateSubscription(word: string, update: Update, call: Cha
   await changeSubscription(
     word,
     'Change this subscription?',
-    async (now, service, settings) => {
+    async (now, service) => {
       requireSwitch(now, word);
       const text = url === undefined ? now : now.with(CALLBACK_URL, JSON.stringify(url));
       const added =
-        addType.length === 0 ? [] : await typesOnOffer(addType, '--add-type', service, settings, call);
+        addType.length === 0 ? [] : await typesOnOffer(addType, '--add-type', service, call.reporter);
       const withTypes = editList(text, EVENT_TYPES, added, (listed) =>
         matchingTypes(removeType, '--remove-type', listed, 'of this subscription', showing(word)),
       );

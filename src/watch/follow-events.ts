@@ -74,7 +74,7 @@ export async function startFollowing(
 ): Promise<{ client: PageClient; follower: Follower; sample: Items; isPast: boolean }> {
   const { filters, overlap, concurrency, isSampled, state: file, lookBack } = options;
   const adaptive = adaptiveConcurrency(concurrency);
-  const client = pageClient(service, clock, (attempt) => {
+  const client = pageClient(service, (attempt) => {
     onRetry(attempt);
     adaptive.onRetry(attempt);
   });

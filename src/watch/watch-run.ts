@@ -63,13 +63,13 @@ async function follow(
 ) {
   const { timeout, state: given } = options;
   const { context } = call;
-  await withService(call, async (service, settings) => {
-    const filters = await resolveFilters(options.filters, service, settings, call);
+  await withService(call, async (service) => {
+    const filters = await resolveFilters(options.filters, service, call.reporter);
     const resolved = { ...options, filters };
     const isKept = given !== undefined && place !== undefined;
     const file = isKept ? new WatchStateFile(given, place, service.baseUrl, filters, EVENT_WATCH) : undefined;
     const deadline = startDeadline(timeout, context);
-    const names = options.isSampled ? new SubscriptionNames(service, context) : undefined;
+    const names = options.isSampled ? new SubscriptionNames(service) : undefined;
     const progress: Progress = { printed: 0, trouble: undefined };
     try {
       await followUntilEnd(resolved, call, createWriter, { service, file, names, deadline, progress });

@@ -4,6 +4,7 @@ import { apiUrl, createService, type TokenSource } from '../../src/http/service.
 import { type HttpRequest, type Transport, TransportError } from '../../src/http/transport.ts';
 import { advising } from '../support/advice.ts';
 import { clockWith } from '../support/clock.ts';
+import { thisMachine } from '../support/context.ts';
 
 const BASE_URL = new URL('https://events.example.com/v1');
 
@@ -30,7 +31,8 @@ function startService(...answers: Answer[]) {
   const clock = clockWith({ sleep: async () => undefined });
   const { signal } = new AbortController();
   const settings = { baseUrl: BASE_URL, vendor: 'x' } as never;
-  const service = createService(settings, tokens, transport, { clock, signal });
+  const around = { clock, signal, environment: {}, machine: thisMachine() };
+  const service = createService(settings, tokens, transport, around);
   return { service, sent, tokens, signal, asked: () => asked };
 }
 

@@ -2,12 +2,16 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { readEnvironment } from '../../src/context.ts';
+import { KeptList, type ListName } from '../../src/files/kept-list.ts';
 import { keepSubscriptions, keptSubscriptions, wordFor } from '../../src/names/kept-subscriptions.ts';
 import type { RunSettings } from '../../src/settings/settings.ts';
 import { thisMachine } from '../support/context.ts';
 import { createHome, type Home } from '../support/home.ts';
 
 const owner = { profile: 'default', baseUrl: new URL('https://events.example.com/v1') };
+const serviceOf = (around: ReturnType<typeof surroundingsOf>) => ({
+  keptList: (name: ListName) => new KeptList(name, owner, around),
+});
 const settingsOf = (checked: object) => ({ checked: () => checked }) as unknown as RunSettings;
 const surroundingsOf = ({ env, folder }: Home) => ({
   environment: readEnvironment(env),
@@ -26,23 +30,23 @@ async function cacheIn(home: Home): Promise<string> {
 test('completion has the listed subscriptions of its profile and service, without secrets', async () => {
   await using home = await createHome();
   const around = surroundingsOf(home);
-  expect(await keptSubscriptions(settingsOf(owner), around)).toEqual([]);
+  expect(keptSubscriptions(settingsOf(owner), around)).toEqual([]);
   const listed = [
     subscription('a', 'https://user:pw@hooks.example.com/in/k3y?token=secret'),
     subscription('b', undefined),
     subscription('c', 'mailto:ops@example.com'),
     subscription('d', 'https://d.example.com/in'),
   ];
-  await keepSubscriptions(listed, owner, around);
+  await keepSubscriptions(listed, serviceOf(around));
   const kept = [
     { id: 'a', name: 'hooks.example.com/in/…' },
     { id: 'd', name: 'd.example.com/in' },
   ];
-  expect(await keptSubscriptions(settingsOf(owner), around)).toEqual(kept);
+  expect(keptSubscriptions(settingsOf(owner), around)).toEqual(kept);
   expect(JSON.parse(await readFile(await cacheIn(home), 'utf8'))).toEqual(kept);
   for (const other of [{ profile: 'work' }, { baseUrl: new URL('https://other.example.com/v1') }])
-    expect(await keptSubscriptions(settingsOf({ ...owner, ...other }), around)).toEqual([]);
-  expect(await keptSubscriptions(settingsOf({ profile: 'default' }), around)).toEqual([]);
+    expect(keptSubscriptions(settingsOf({ ...owner, ...other }), around)).toEqual([]);
+  expect(keptSubscriptions(settingsOf({ profile: 'default' }), around)).toEqual([]);
 });
 
 test.each([
@@ -52,22 +56,22 @@ test.each([
 ])('of the cache %s only subscriptions are used', async (content, subscriptions) => {
   await using home = await createHome();
   const around = surroundingsOf(home);
-  await keepSubscriptions([], owner, around);
+  await keepSubscriptions([], serviceOf(around));
   await writeFile(await cacheIn(home), content);
-  expect(await keptSubscriptions(settingsOf(owner), around)).toEqual(subscriptions);
+  expect(keptSubscriptions(settingsOf(owner), around)).toEqual(subscriptions);
 });
 
 test('a cache that cannot be written is no error', async () => {
   await using home = await createHome();
   const around = surroundingsOf(home);
-  await keepSubscriptions([], owner, around);
+  await keepSubscriptions([], serviceOf(around));
   const file = await cacheIn(home);
   await writeFile(path.join(home.folder, 'file'), '');
   const inFile = { ...home.env, HOOKTRAIL_CONFIG_DIR: path.join(home.folder, 'file') };
   const blocked = { ...around, environment: readEnvironment(inFile) };
-  await keepSubscriptions([subscription('d', 'https://d.example.com/in')], owner, blocked);
+  await keepSubscriptions([subscription('d', 'https://d.example.com/in')], serviceOf(blocked));
   expect(await readFile(file, 'utf8')).toBe('[]');
-  expect(await keptSubscriptions(settingsOf(owner), blocked)).toEqual([]);
+  expect(keptSubscriptions(settingsOf(owner), blocked)).toEqual([]);
 });
 
 test.each([

@@ -30,8 +30,9 @@ function namesOf(answers: Readonly<Record<string, Answer | Error>>) {
       signal.addEventListener('abort', () => reject(signal.reason)),
     );
   };
-  const service = { baseUrl: new URL('https://events.example.com/v1'), send } as unknown as Service;
-  const names = new SubscriptionNames(service, { clock, signal: new AbortController().signal });
+  const { signal } = new AbortController();
+  const baseUrl = new URL('https://events.example.com/v1');
+  const names = new SubscriptionNames({ baseUrl, clock, signal, send } as unknown as Service);
   return { names, asked };
 }
 

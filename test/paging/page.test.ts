@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Clock } from '../../src/context.ts';
 import type { OnRetry, Service, ServiceRequest } from '../../src/http/service.ts';
 import type { HttpResponse } from '../../src/http/transport.ts';
 import { Items } from '../../src/items/items.ts';
@@ -246,22 +247,18 @@ describe('pages that are asked for', () => {
     const slept: unknown[] = [];
     const sent: ServiceRequest[] = [];
     const { signal } = new AbortController();
-    const service: Service = {
+    const sleep: Clock['sleep'] = async (milliseconds, until) =>
+      void slept.push(until === signal ? milliseconds : until);
+    const service = {
       baseUrl: url,
-      send: async (request) => {
+      clock: clockWith({ now: clock.now, sleep }),
+      send: async (request: ServiceRequest) => {
         sent.push(request);
         return left.shift() as HttpResponse;
       },
     };
     const onRetry: OnRetry = (retry) => retries.push(retry);
-    const { baseUrl, fetchPage } = pageClient(
-      service,
-      clockWith({
-        now: clock.now,
-        sleep: async (milliseconds, until) => void slept.push(until === signal ? milliseconds : until),
-      }),
-      onRetry,
-    );
+    const { baseUrl, fetchPage } = pageClient(service, onRetry);
     return {
       ask: () => fetchPage(baseUrl, signal),
       retries,
@@ -317,7 +314,7 @@ describe('pages that are asked for', () => {
       asked.push(Object.keys(request));
       return answer('{');
     };
-    const { fetchPage } = pageClient({ baseUrl: url, send }, clockWith({ now: clock.now }));
+    const { fetchPage } = pageClient({ baseUrl: url, clock: clockWith({ now: clock.now }), send });
     await expect(fetchPage(url)).rejects.toThrow('not a collection in JSON');
     expect(asked[0]).toEqual(['url', 'onRetry']);
   });

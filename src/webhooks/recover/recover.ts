@@ -77,7 +77,7 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call): Promise
     if (journal !== undefined && journaled === undefined && !flags.newJournal)
       throw noJournal(flags.journal, settings.profile, subscription, context);
     const known = { has: (key: EventKey) => received?.has(key) || journaled?.has(key) || false };
-    const filters = await resolveToSend(flags.filters, service, settings, call);
+    const filters = await resolveToSend(flags.filters, service, call);
     // Warn later, and only for events that go straight to the handler: a listener has its own token.
     const place = { ...settings, subscription: onlySubscription(filters) };
     const unsaid: string[] = [];
@@ -86,7 +86,7 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call): Promise
     const apiToken = flags.forwardTo && (await apiTokenOrWarning(place, context, later));
     const found = await findMissing(known, { ...flags, filters }, service, call);
     const isNothing = !found.failure && found.missing.length + found.known === 0;
-    if (isNothing) await warnOfNoMatch(filters, service, context, reporter);
+    if (isNothing) await warnOfNoMatch(filters, service, reporter);
     if (flags.forwardTo === undefined) await listMissing(found, flags, call);
     else await recoverMissing(found, { ...flags, journal, forwardTo: flags.forwardTo, warn }, apiToken, call);
   });

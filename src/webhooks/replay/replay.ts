@@ -107,14 +107,14 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<v
     return await forward(chosenByFilters(records, filters), settings);
   }
   await withService(call, async (service, settings) => {
-    const resolved = await resolveToSend(filters, service, settings, call);
+    const resolved = await resolveToSend(filters, service, call);
     const byId = (ids: Ids) =>
       eventsById(ids, service, { filters: resolved, concurrency: PAGES_AT_ONCE }, call);
     if (source === 'ids')
       return await forward(await eventsOfInput(byId, eventsOf, flags, call), settings, resolved);
     const chosen: FoundEvent[] = [];
     for await (const event of searchToForward(resolved, service, call, flags.handOver)) chosen.push(event);
-    if (chosen.length === 0) await warnOfNoMatch(resolved, service, context, reporter);
+    if (chosen.length === 0) await warnOfNoMatch(resolved, service, reporter);
     await forward(chosenByFilters(chosen, filters), settings, resolved);
   });
 }

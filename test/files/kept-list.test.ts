@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { serviceCacheFile } from '../../src/files/folders.ts';
+import { KeptList } from '../../src/files/kept-list.ts';
 
 test('each base URL of a host has a file of its own for what the service listed', () => {
   const context = {
     environment: { HOOKTRAIL_CONFIG_DIR: '/config' },
     machine: { platform: 'linux', userHome: '/home' },
-  } as unknown as Parameters<typeof serviceCacheFile>[2];
+  } as unknown as ConstructorParameters<typeof KeptList>[2];
   const fileOf = (baseUrl: string) =>
-    serviceCacheFile('event-types', { profile: 'default', baseUrl: new URL(baseUrl) }, context);
+    new KeptList('event-types', { profile: 'default', baseUrl: new URL(baseUrl) }, context).file;
   expect(fileOf('https://events.example/tenant-a')).not.toBe(fileOf('https://events.example/tenant-b'));
   expect(fileOf('https://events.example/tenant-a/')).toBe(fileOf('https://events.example/tenant-a'));
 });
