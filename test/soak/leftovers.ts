@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readLock } from '../../src/lock/lock-file.ts';
@@ -25,6 +25,18 @@ export async function leftovers({ folder, env }: Home, killed: ReadonlySet<numbe
       found.push(`the lock ${lock} is held by ${holder?.pid ?? 'nobody'}`);
   }
   return found;
+}
+
+/** Makes unfinished files old enough for the next writer to remove them. */
+export function ageUnfinished({ folder }: Home): void {
+  for (const file of filesBelow(path.dirname(folder)).filter((name) => name.endsWith('.tmp'))) {
+    try {
+      const then = statSync(file).mtimeMs / 1000 - 4_000;
+      utimesSync(file, then, then);
+    } catch {
+      // A living writer has finished it meanwhile.
+    }
+  }
 }
 
 function filesBelow(folder: string): string[] {

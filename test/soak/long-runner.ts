@@ -5,9 +5,16 @@ import { openFiles, residentMiB } from './process-table.ts';
 import { takerOfSignIn, type Verdict } from './verdict.ts';
 
 interface Sample {
-  readonly seconds: number;
   readonly MiB: number;
+  readonly files: number;
 }
+
+/** Growth that is put down to the garbage collector's own rhythm. */
+const MAX_GROWN_MIB = 8;
+/** Connections come and go. */
+const MAX_MORE_FILES = 2;
+
+export const FLAT_RULE = `flat: the median of the second half of the samples is at most ${MAX_GROWN_MIB} MiB and ${MAX_MORE_FILES} open files above that of the first half`;
 
 interface LongRunnerPlace {
   readonly env: NodeJS.ProcessEnv;
@@ -118,33 +125,39 @@ export class LongRunner {
     if (code !== 143) this.#verdict.violation(`${this.name} ended with ${code ?? signal} after SIGTERM`);
   }
 
-  sampleMemory(): void {
+  /** Samples its memory and open files, and describes them. */
+  sample(): string {
     const MiB = residentMiB(this.pid);
-    if (MiB !== undefined) this.#samples.push({ seconds: performance.now() / 1000, MiB });
+    if (MiB === undefined) return `${this.name} is not running`;
+    const files = [...this.openFiles().values()].reduce((sum, count) => sum + count, 0);
+    this.#samples.push({ MiB, files });
+    return `${this.name} ${MiB.toFixed(1)} MiB, ${files} open files`;
   }
 
-  /**
-   * Growth in MiB an hour, as the median of the slopes between samples, which the sawtooth of the garbage
-   * collector moves little; and the sizes at the start and the end.
-   */
-  memory() {
-    const slopes = this.#samples.flatMap((one, index) =>
-      this.#samples.slice(index + 1).map((other) => (other.MiB - one.MiB) / (other.seconds - one.seconds)),
-    );
-    const sorted = slopes.toSorted((one, other) => one - other);
-    const [first, last] = [this.#samples[0], this.#samples.at(-1)];
-    const seconds = first && last ? last.seconds - first.seconds : 0;
-    const perSecond = sorted[sorted.length >> 1] ?? 0;
-    return {
-      seconds,
-      perHour: perSecond * 3600,
-      grown: perSecond * seconds,
-      first: first?.MiB,
-      last: last?.MiB,
-    };
+  /** Describes its samples, and reports a violation if they are not flat. */
+  checkFlat(): string {
+    const middle = this.#samples.length >> 1;
+    const halves = [this.#samples.slice(0, middle), this.#samples.slice(middle)] as const;
+    const [MiB, laterMiB] = halves.map((half) => median(half.map((sample) => sample.MiB))) as [
+      number,
+      number,
+    ];
+    const [files, laterFiles] = halves.map((half) => median(half.map((sample) => sample.files))) as [
+      number,
+      number,
+    ];
+    const text = `${MiB.toFixed(1)} MiB and ${files} open files in the first half, ${laterMiB.toFixed(1)} and ${laterFiles} in the second`;
+    if (laterMiB > MiB + MAX_GROWN_MIB || laterFiles > files + MAX_MORE_FILES)
+      this.#verdict.violation(`${this.name} is not flat: ${text}`);
+    return `${text}, ${this.#samples.length} samples`;
   }
 
   openFiles(): Map<string, number> {
     return openFiles(this.pid);
   }
+}
+
+function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((one, other) => one - other);
+  return sorted[sorted.length >> 1] ?? 0;
 }

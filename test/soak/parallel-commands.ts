@@ -67,6 +67,11 @@ export class ParallelCommands {
     await Promise.all(all.map((command) => this.#run(command)));
   }
 
+  /** Continues the exports that were killed. */
+  async finishExports(): Promise<void> {
+    for (const command of this.#unfinished.splice(0)) await this.#run(command, false);
+  }
+
   #command(index: number): ParallelCommand {
     const { began, events, random, recover } = this.#place;
     if (index === 0) return { args: recover };
@@ -127,10 +132,10 @@ export class ParallelCommands {
     return command;
   }
 
-  async #run(command: ParallelCommand): Promise<void> {
+  async #run(command: ParallelCommand, mayBeKilled = true): Promise<void> {
     const { env, random, verdict, recover, noteKillOfRecovery, signInAgain } = this.#place;
     const { args, fault, finished } = command;
-    const lifeMs = random.below(8) === 0 ? random.below(LONGEST_LIFE_MS) : undefined;
+    const lifeMs = mayBeKilled && random.below(8) === 0 ? random.below(LONGEST_LIFE_MS) : undefined;
     const noteKill = args === recover ? noteKillOfRecovery : undefined;
     const { code, stdout, stderr } = await runCommand(args, env, lifeMs, verdict, noteKill);
     this.counts.run++;

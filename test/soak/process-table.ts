@@ -6,11 +6,11 @@ export function residentMiB(pid: number): number | undefined {
   return kiB === undefined ? undefined : Number(kiB) / 1024;
 }
 
-/** The open files of a process by their kind: `socket`, `pipe`, `anon_inode` or `file`. */
+/** The open files of a process by their kind: `socket`, `pipe`, `anon_inode` or `file`; none if it has ended. */
 export function openFiles(pid: number): Map<string, number> {
   const folder = `/proc/${pid}/fd`;
   const kinds = new Map<string, number>();
-  for (const name of readdirSync(folder)) {
+  for (const name of namesIn(folder)) {
     const [, kind = 'file'] = /^(\w+):/.exec(linkOf(`${folder}/${name}`)) ?? [];
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
   }
@@ -39,5 +39,13 @@ function linkOf(file: string): string {
   } catch {
     // The listing's own descriptor is closed by now.
     return 'gone:';
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
   }
 }

@@ -2,6 +2,7 @@ import os from 'node:os';
 import { parseArgs } from 'node:util';
 import type { ShapeName } from '../../src/sandbox/shapes/service-shape.ts';
 import { printTable } from '../bench/measure.ts';
+import { FLAT_RULE } from './long-runner.ts';
 import { FAULT_RATE, soakInShape } from './soak-in-shape.ts';
 import { Verdict } from './verdict.ts';
 
@@ -28,6 +29,7 @@ const seed = Number(values.seed);
 console.log(
   `soak: ${values.minutes} min, ${shapes.join(' and ')}, ${values.commands} commands at once, fault rate ${FAULT_RATE}, seed ${seed}, Node ${process.version}, ${os.cpus().length} cores`,
 );
+console.log(FLAT_RULE);
 const verdict = new Verdict();
 for (const shape of shapes) {
   const rows = await soakInShape({ shape, minutes, seed, commands: Number(values.commands) }, verdict);
