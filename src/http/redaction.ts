@@ -79,12 +79,18 @@ export function redactKnown(text: string, known: readonly string[]): string {
 
 const REDACTED = '[redacted]';
 
+/** Encodings of a whole secret. Those of its characters, as in JSON, are decoded in the text instead. */
+const ENCODINGS: readonly ((bytes: Buffer) => string)[] = [
+  (bytes) => bytes.toString('base64').replace(/=+$/, ''),
+  (bytes) => bytes.toString('base64url'),
+  (bytes) => bytes.toString('hex'),
+  (bytes) => bytes.toString('hex').toUpperCase(),
+];
+
 function formsOf(secret: string): string[] {
-  const forms = [secret, JSON.stringify(secret).slice(1, -1)];
-  if (secret.isWellFormed()) forms.push(encodeURIComponent(secret));
-  if (secret.length < SHORTEST_SECRET_CHARACTERS) return forms;
+  if (secret.length < SHORTEST_SECRET_CHARACTERS) return [secret];
   const bytes = Buffer.from(secret);
-  return [...forms, bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')];
+  return [secret, ...ENCODINGS.map((encode) => encode(bytes))];
 }
 
 /** Replaces a secret with characters encoded for an address, JSON or HTML, once or repeatedly. */

@@ -215,6 +215,9 @@ const FORMS: readonly (readonly [string, string])[] = [
   ['in HTML', TOKEN.replace('&', '&amp;').replace('"', '&quot;')],
   ['in HTML, by numbers', [...TOKEN].map((one) => `&#x${one.charCodeAt(0).toString(16)};`).join('')],
   ['in base64', Buffer.from(TOKEN).toString('base64').replace(/=+$/, '')],
+  ['in base64url', Buffer.from(TOKEN).toString('base64url')],
+  ['in hexadecimal', Buffer.from(TOKEN).toString('hex')],
+  ['in hexadecimal, in capitals', Buffer.from(TOKEN).toString('hex').toUpperCase()],
 ];
 
 test.each(FORMS)('a known secret %s is replaced', (_, form) => {
