@@ -6,7 +6,9 @@ export function residentMiB(pid: number): number | undefined {
   return kiB === undefined ? undefined : Number(kiB) / 1024;
 }
 
-/** The open files of a process by their kind: `socket`, `pipe`, `anon_inode` or `file`; none if it has ended. */
+/**
+ * The open files of a process by their kind: `socket`, `pipe`, `anon_inode` or `file`; none if it has ended.
+ */
 export function openFiles(pid: number): Map<string, number> {
   const folder = `/proc/${pid}/fd`;
   const kinds = new Map<string, number>();
