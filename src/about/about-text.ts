@@ -20,7 +20,6 @@ import {
 import { oneLine, type Table } from '../formats/table.ts';
 import { toSeconds } from '../stats/statistics-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
-import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, milliseconds } from '../time/instant.ts';
 import { SECOND_MS } from '../time/lengths.ts';
@@ -46,7 +45,7 @@ export async function printAbout(about: About, options: SummaryOptions, call: Su
   const { filters, from } = options;
   const tense = tenseOf(isPast(options, about.before, call.context.clock.now()));
   const facts = factsOf(about, options, takesUnicode(call.context), tense);
-  const run = from === undefined ? runFlags(call.flags, call.context.environment) : {};
+  const run = from === undefined ? call.reporter.runFlags : {};
   const next = commandsOf(about, options).map((command) => command.textFor(run));
   const json = aboutJson(about, next);
   const title = titleOf(about);

@@ -26,7 +26,6 @@ import {
   type EventSource,
   type PageOfOutcomes,
   type SourceOptions,
-  windowOf,
   withEventSource,
 } from '../sources/event-source.ts';
 import { type Percentiles, percentilesJson } from '../statistics/percentiles.ts';
@@ -123,7 +122,7 @@ export async function askAbout(
     const ids = reading.receivers.result();
     await names?.learn(ids);
     const { address, endpoint } = endpointOf(ids, names);
-    const { after, before } = windowOf(source, everyone.times.bounds, call.context.clock);
+    const { after, before } = source.windowOf(everyone.times.bounds);
     source.warnOfUnknown(everyone.unknownOutcomes, everyone.times);
     const chosen = chosenFilters(source.filters, word, subject, nameField);
     const [worst] = reading.ofSubscriptions();

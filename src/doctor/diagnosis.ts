@@ -27,7 +27,6 @@ import { notSignedIn } from '../sign-in/session.ts';
 import { signInLock } from '../sign-in/sign-in-lock.ts';
 import { checkSignIn, readSignInState } from '../sign-in/sign-in-state.ts';
 import { type Palette, paletteOf } from '../terminal/palette.ts';
-import { runFlags } from '../terminal/reporter.ts';
 import { fittedLines, terminalSafeLine } from '../terminal/terminal-text.ts';
 
 /** Prints the diagnosis, as a JSON array if `asJson`. Returns 1 if something is broken. */
@@ -48,7 +47,7 @@ export async function printDiagnosis(call: Call, asJson: boolean): Promise<ExitC
  * does not end the diagnosis.
  */
 async function diagnose(call: Call): Promise<ShownFinding[]> {
-  const { flags, context } = call;
+  const { context } = call;
   const settings = checkedOrFault(call.settings);
   const usable = settings instanceof Error ? undefined : settings;
   const machine = await machineFindings(usable, context);
@@ -59,7 +58,7 @@ async function diagnose(call: Call): Promise<ShownFinding[]> {
     ...(usable ? await networkFindings(call, usable) : []),
   ];
   context.signal.throwIfAborted();
-  const run = runFlags(flags, context.environment);
+  const run = call.reporter.runFlags;
   return findings.map(({ next, ...finding }) =>
     next === undefined ? finding : { ...finding, next: adviceText(next, run) },
   );

@@ -44,5 +44,6 @@ export async function run(call: Call<Flags>): Promise<void> {
     import('./explain.ts'),
     import('./explanation-text.ts'),
   ]);
-  await printExplanation(await explainEvents(call, options), options, call);
+  const explained = await explainEvents(call, options);
+  await printExplanation(explained, options, call);
 }

@@ -1,6 +1,6 @@
 import type { Call } from '../command.ts';
 import type { SubscriptionNames } from '../names/subscription-names.ts';
-import { type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
+import { type SourceOptions, withEventSource } from '../sources/event-source.ts';
 import type { Instant } from '../time/instant.ts';
 import { type Baseline, type BaselineCounts, checkBaseline, countBaseline } from './baseline.ts';
 import type { Cause } from './exact-counts.ts';
@@ -32,7 +32,7 @@ export async function explainEvents(
     if (sample.events === 0) await source.doubt();
     source.noteMixed();
     await names?.learn(subscriptionsIn(explanation.causes));
-    const { after, before } = windowOf(source, sample.bounds, call.context.clock);
+    const { after, before } = source.windowOf(sample.bounds);
     const unknownOutcomes = source.warnOfUnknown(sample.unknownOutcomes, { unknown: sample.unknownTimes });
     const window = { after, before, causes: explanation.causes };
     const then = baseline && (await countBaseline(source, baseline, window, call.reporter));

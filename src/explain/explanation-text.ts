@@ -15,7 +15,6 @@ import { isNumber } from '../items/exact-numbers.ts';
 import { LONGEST_VALUE_BYTES } from '../sample/sample-field.ts';
 import { type Count, isNamed } from '../statistics/chance.ts';
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
-import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent, shortened } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
@@ -37,7 +36,7 @@ export async function printExplanation(
   call: SummaryCall,
 ): Promise<void> {
   const { filters, from } = options;
-  const run = from === undefined ? runFlags(call.flags, call.context.environment) : {};
+  const run = from === undefined ? call.reporter.runFlags : {};
   const commandOf = (cause?: Cause) => searchCommand(cause, explained, filters, from).textFor(run);
   const wide = explained.failed === explained.events ? wideCommand(filters, from) : undefined;
   const next = explained.causes.map((cause, index) => ({

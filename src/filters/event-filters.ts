@@ -10,7 +10,7 @@ import { nameFilter } from '../names/name-filter.ts';
 import type { Queries, Query } from '../paging/event-query.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 import { resolveTime, type Time } from '../time/resolve-time.ts';
-import { timeAdvice } from '../time/time-advice.ts';
+import { notATime } from '../time/time-advice.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { escapeCommas, filterKeys } from './filter-keys.ts';
 
@@ -327,10 +327,6 @@ function instantOf({ flag, text, time }: GivenTime, now: number): Instant {
   const instant = resolveTime(time, now);
   if (!instant) throw notATime(flag, text);
   return instant;
-}
-
-export function notATime(flag: string, text: string): UsageError {
-  return new UsageError(`${flag}: invalid value '${text}': must be a time`, { next: timeAdvice(text) });
 }
 
 /** Two searches for one id would find every event twice. */

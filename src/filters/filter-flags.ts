@@ -11,9 +11,10 @@ import { listFlag } from '../settings/flags.ts';
 import { addMarketplaceFlag, addTimezoneFlag } from '../settings/setting-names.ts';
 import type { Instant } from '../time/instant.ts';
 import { readDayPeriod, readMonthPeriod } from '../time/period.ts';
+import { notATime } from '../time/time-advice.ts';
 import { parseTime } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
-import { distinctIds, EventFilters, type FilterValues, type GivenTime, notATime } from './event-filters.ts';
+import { distinctIds, EventFilters, type FilterValues, type GivenTime } from './event-filters.ts';
 import { type FilterFlagName, type FilterKey, filterKeys } from './filter-keys.ts';
 import { findByPart } from './part-of-id.ts';
 

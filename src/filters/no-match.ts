@@ -1,6 +1,8 @@
 import { advise, hooktrail } from '../advice.ts';
 import type { Service } from '../http/service.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { type Instant, milliseconds } from '../time/instant.ts';
+import { DAY_MS } from '../time/lengths.ts';
 import type { EventFilters } from './event-filters.ts';
 import { warnOfTypes } from './event-types.ts';
 import { describe, listSubscriptions } from './resolve-filters.ts';
@@ -43,4 +45,14 @@ export async function warnOfUnsubscribed(
     service.signal.throwIfAborted();
     return false;
   }
+}
+
+/** Windows to suggest, in days. */
+const LONGER_DAYS = [1, 7, 30, 90];
+
+/** Suggests a window at least twice as long, up to `now` (milliseconds); undefined beyond the longest. */
+export function furtherBack(after: Instant, now: number): string | undefined {
+  const length = now - milliseconds(after);
+  const days = LONGER_DAYS.find((longer) => longer * DAY_MS >= 2 * length);
+  return days === undefined ? undefined : `\`--since ${days}d\` looks further back`;
 }

@@ -1,4 +1,5 @@
 import { advise, hooktrailOver } from '../advice.ts';
+import { furtherBack } from '../filters/no-match.ts';
 import { ADDRESS_HEAD, EVENT_HEADS, FOR_HEAD, secondReceiver } from '../formats/event-heads.ts';
 import {
   conditionTexts,
@@ -12,8 +13,6 @@ import { type Table, type TableLook, tableWithNote } from '../formats/table.ts';
 import { NONE } from '../formats/table-layout.ts';
 import { Items } from '../items/items.ts';
 import { KNOWN_FIELDS } from '../items/known-fields.ts';
-import { furtherBack } from '../sources/find-events.ts';
-import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { EventWithText, FindReport } from './find-text.ts';
@@ -106,11 +105,11 @@ function saidOf(report: FindReport, options: SummaryOptions): string {
 function sayNext(
   { text, found, profiles, window }: FindReport,
   { from, filters }: SummaryOptions,
-  { context, reporter, flags }: SummaryCall,
+  { context, reporter }: SummaryCall,
 ): void {
   if (!context.stdout.isTerminal || !context.stderr.isTerminal) return;
   const [first] = found;
-  const profile = profiles.length > 1 ? first?.profile : runFlags(flags, context.environment).profile;
+  const profile = profiles.length > 1 ? first?.profile : reporter.runFlags.profile;
   const place = profile && from === undefined ? ['--profile', profile] : [];
   const [, , , eventId] = first?.shown ?? [];
   if (eventId !== undefined)

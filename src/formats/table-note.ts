@@ -15,7 +15,7 @@ export interface NoteWindow {
   readonly before?: Instant | undefined;
 }
 
-interface NoteParts {
+export interface NoteParts {
   readonly facts: readonly string[];
   readonly from?: string | undefined;
   readonly window?: NoteWindow;

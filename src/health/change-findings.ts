@@ -12,7 +12,6 @@ import {
   verdictOf,
 } from '../http/endpoint-probe.ts';
 import { shownAddress } from '../names/callback-address.ts';
-import { runFlags } from '../terminal/reporter.ts';
 import { type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
 import type { RowChange } from './watched-rows.ts';
 
@@ -31,7 +30,7 @@ export interface FindingOptions {
   readonly endpoint: string | undefined;
 }
 
-type FindingCall = Pick<Call, 'flags' | 'settings' | 'context' | 'reporter'>;
+type FindingCall = Pick<Call, 'settings' | 'context' | 'reporter'>;
 
 /** Time limit for finding a cause, which must not delay an alarm. */
 const CAUSE_LIMIT_MS = 10_000;
@@ -62,7 +61,7 @@ async function causeOf(
   { change, previous, since, until }: RowChange,
   filters: EventFilters | undefined,
   concurrency: number,
-  { flags, settings, context, reporter }: FindingCall,
+  { settings, context, reporter }: FindingCall,
 ): Promise<ChangeFindings['cause']> {
   const isRun = change === 'failing' || (change === 'recovered' && previous === 'failing');
   if (!isRun || !filters) return null;
@@ -81,7 +80,7 @@ async function causeOf(
   try {
     const explained = await Promise.race([explaining, limit.then(() => undefined)]);
     if (!explained) return null;
-    const run = runFlags(flags, context.environment);
+    const run = reporter.runFlags;
     const commandOf = (cause: Parameters<typeof searchCommand>[0]) =>
       searchCommand(cause, explained, within).textFor(run);
     return explanationJson(explained, commandOf).causes[0] ?? null;

@@ -13,7 +13,6 @@ import { shellText } from '../shell-words.ts';
 import { withService } from '../sign-in/session.ts';
 import { withEventSource } from '../sources/event-source.ts';
 import { keepKnownOutcomes } from '../sources/stored-matches.ts';
-import { runFlags } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
 import { type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
 import { DAY_MS, durationText, HOUR_MS } from '../time/lengths.ts';
@@ -250,10 +249,10 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
 
   async #reportChange(change: RowChange, signal: AbortSignal): Promise<void> {
     const { by, filters, isJson } = this.#options;
-    const { flags, context } = this.#call;
+    const { context, reporter } = this.#call;
     const subject = subjectOf(by, change.key, this.#parts.rows.rows.get(change.key));
     const findings = await this.#findAbout(change, subject);
-    const next = nextCommand(change, subject, filters, runFlags(flags, context.environment));
+    const next = nextCommand(change, subject, filters, reporter.runFlags);
     if (!this.#command && !isJson && !this.#shape) {
       const lines = linesOfChange(change, subject, findings, next, filters.zone);
       return await context.stdout.write(`${lines.join('\n')}\n`, true);

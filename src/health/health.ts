@@ -6,7 +6,7 @@ import { HealthFold } from '../questions/health-fold.ts';
 import { type Health, namedRows, subscriptionIdOf } from '../questions/health-row.ts';
 import type { Silence } from '../questions/silence.ts';
 import { quietSubscriptions, silencesOf, withSilence } from '../questions/silent-rows.ts';
-import { type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
+import { type SourceOptions, withEventSource } from '../sources/event-source.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { Instant } from '../time/instant.ts';
 import { areSubscriptions, refuseStatuses, SUBSCRIPTION } from './health-subject.ts';
@@ -35,7 +35,7 @@ export async function checkHealth(
     if (table.events === 0) await source.doubt();
     source.noteMixed();
     for (const doubt of table.doubts()) call.reporter.warning(doubt);
-    const { after, before } = windowOf(source, table.times.bounds, call.context.clock);
+    const { after, before } = source.windowOf(table.times.bounds);
     const found = table.result();
     await names?.learn(found.flatMap((row) => subscriptionIdOf(row) ?? []));
     const whyUnknown = names?.whyUnknown;

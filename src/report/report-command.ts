@@ -15,7 +15,6 @@ import { Flag } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import type { Division } from '../stats/buckets.ts';
-import { runFlags } from '../terminal/reporter.ts';
 import { grouped } from '../terminal/terminal-text.ts';
 
 interface Flags extends FilterFlags, SettingFlags {
@@ -84,7 +83,7 @@ export async function run(call: Call<Flags>): Promise<void> {
     import('./report-page.ts'),
     import('../formats/output-file.ts'),
   ]);
-  const profile = from === undefined ? runFlags(flags, context.environment).profile : undefined;
+  const profile = from === undefined ? call.reporter.runFlags.profile : undefined;
   const write = async ({ stdout }: Context) => {
     const gathered = await gatherReport(call, { filters, from, by, limit, buckets, concurrency, baseline });
     const generatedAt = context.clock.now();

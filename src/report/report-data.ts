@@ -14,7 +14,6 @@ import {
   type EventSource,
   type PageOfOutcomes,
   type SourceOptions,
-  windowOf,
   withEventSource,
 } from '../sources/event-source.ts';
 import type { Division } from '../stats/buckets.ts';
@@ -63,7 +62,7 @@ export async function gatherReport(
     await questions.askOf(source.readOutcomes(source.filters, source.window), failures);
     const { table } = questions;
     if (table.rows === 0) await source.doubt();
-    const window = windowOf(source, table.times.bounds, call.context.clock);
+    const window = source.windowOf(table.times.bounds);
     const stats = statsOfTable(table, window, buckets);
     const explanation = await failures.explain(filters.zone);
     const { causes } = explanation;

@@ -4,6 +4,7 @@ import { ExitCode, UsageError } from '../errors.ts';
 import { addFilterFlags, addFromFlag } from '../filters/filter-flags.ts';
 import { addPageFlags, addPreviewFlags, type PreviewFlags, previewForm } from '../filters/reading-flags.ts';
 import { addListFlags, type EventFlags, eventOptions } from '../formats/format-flags.ts';
+import { type NoteParts, tableNote } from '../formats/table-note.ts';
 import type { Direction } from '../items/item-times.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
@@ -56,6 +57,7 @@ async function optionsOf(call: Call<Flags>) {
     limit: isGlance ? TERMINAL_ROWS : flags.limit,
     isGlance,
     mustTell: flags.exitCode,
+    noteOf: (parts: NoteParts) => tableNote(call, { ...parts, from: options.from }),
     direction: flags.reverse === undefined ? undefined : direction,
   };
 }

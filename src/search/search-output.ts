@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs';
 import type { Call } from '../command.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
-import { warnOfNoMatch } from '../filters/no-match.ts';
+import { furtherBack, warnOfNoMatch } from '../filters/no-match.ts';
 import { resolveFilters } from '../filters/resolve-filters.ts';
 import { CsvColumns } from '../formats/csv-columns.ts';
 import type { FormatOptions } from '../formats/format-flags.ts';
 import { createItemWriter } from '../formats/formats.ts';
-import { type NoteWindow, tableNote } from '../formats/table-note.ts';
+import type { NoteParts, NoteWindow, TableNote } from '../formats/table-note.ts';
 import { type Service, waitText } from '../http/service.ts';
 import { memberPath } from '../items/field-path.ts';
 import type { Direction } from '../items/item-times.ts';
@@ -19,7 +19,7 @@ import { flagWords, shellText } from '../shell-words.ts';
 import { withService } from '../sign-in/session.ts';
 import { inDirection } from '../sources/creation-order.ts';
 import type { SourceOptions } from '../sources/event-source.ts';
-import { type FindOptions, furtherBack, openSearch, readNotice } from '../sources/find-events.ts';
+import { type FindOptions, openSearch, readNotice } from '../sources/find-events.ts';
 import { previewRequests } from '../sources/request-preview.ts';
 import type { StoredOptions } from '../sources/stored-events.ts';
 import { startProgress } from '../terminal/progress.ts';
@@ -34,6 +34,7 @@ export interface SearchOptions extends SourceOptions, Pick<StoredOptions, 'mustT
   readonly direction: Direction | undefined;
   /** True if the limit is the default for a terminal, and nobody asked for it. */
   readonly isGlance: boolean;
+  readonly noteOf: (parts: NoteParts) => TableNote;
   /** Prints the first requests in this form and sends nothing. */
   readonly preview: 'urls' | 'curl' | undefined;
 }
@@ -93,9 +94,9 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
     const { count, failedId, asked, lookedAt, isDoubted } = await printing.finally(() => names?.close());
     if (context.stdout.isTerminal)
       reporter.notice(readNotice('searched', asked, lookedAt, filters.zone, settings, context));
-    if (count === 0) await sayWhyNothing({ asked, isDoubted }, chosen, service, call);
     if (failedId !== undefined && context.stderr.isTerminal && options.format.format === 'table')
-      for (const line of failureHints(failedId, filters, call)) reporter.notice(`next: ${line}`);
+      for (const line of failureHints(failedId, filters, reporter)) reporter.notice(`next: ${line}`);
+    if (count === 0) await sayWhyNothing({ asked, isDoubted }, chosen, service, call);
     return count;
   });
 }
@@ -191,8 +192,7 @@ async function printFound(options: SearchOptions, call: SearchCall, find: Find):
         reporter.warning(doubt);
       },
     });
-    const note = async () =>
-      tableNote(call, { ...(await factsOf(options, found, count, total)), from: options.from });
+    const note = async () => options.noteOf(await factsOf(options, found, count, total));
     const writer = await createItemWriter({ ...format, constant, zone, note }, context, reporter);
     try {
       for await (const page of found.pages) {
@@ -257,9 +257,8 @@ function firstFailedId(items: Items): string | undefined {
  * Commands to type after a search that showed a failed event, each with a comment. What is configured is not
  * repeated.
  */
-function failureHints(id: string, filters: EventFilters, { flags, context }: SearchCall): string[] {
-  const profile = flags.profile ?? (context.environment['HOOKTRAIL_PROFILE'] || undefined);
-  const place = flagWords({ profile }, ['profile']);
+function failureHints(id: string, filters: EventFilters, { runFlags }: SearchCall['reporter']): string[] {
+  const place = flagWords({ profile: runFlags.profile }, ['profile']);
   const chosen = filters.words('id', 'status');
   const command = (...words: string[]) => shellText(['hooktrail', 'events', ...words, ...place]);
   return [

@@ -3,12 +3,12 @@ import type { Context } from '../context.ts';
 import { type HooktrailError, NotSignedInError } from '../errors.ts';
 import { TransportError } from '../http/transport.ts';
 import { type HeldLock, withLock } from '../lock/lock.ts';
-import { type AccessToken, type Binding, type Secrets, storeSurely, type Vault } from '../secrets/vault.ts';
+import type { AccessToken, Secrets, Vault } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { storedProof } from './client-authentication.ts';
 import { requestAsClient, STORED_CLIENT } from './client-credentials.ts';
 import { RefusedGrantError } from './provider-failure.ts';
-import { forgetRefusal, noteRefusal, REFUSAL_MS, readRefusal } from './refusal-note.ts';
+import { REFUSAL_MS, type RefusalNote } from './refusal-note.ts';
 import type { SignInLock } from './sign-in-lock.ts';
 import {
   LONGEST_REFRESH_MS,
@@ -18,10 +18,11 @@ import {
   requireLock,
   TakenOverError,
 } from './spending-mark.ts';
+import { storeSurely } from './store-surely.ts';
 import { type Grant, type Provider, refresh, UnusableGrantError, withProvider } from './token-endpoint.ts';
 
 export interface RefreshParts {
-  readonly binding: Binding;
+  readonly refusal: RefusalNote;
   readonly vault: Vault;
   readonly context: Context;
   readonly reporter: Pick<Reporter, 'trace' | 'warning'>;
@@ -84,13 +85,13 @@ export async function refreshUnderLock(
   provider: Provider,
   lock: RefreshLock,
 ): Promise<AccessToken | undefined> {
-  const { binding, vault, serves, lasts, context } = parts;
+  const { vault, serves, lasts, context } = parts;
   const stored = await readUnmarked(parts, lock, ({ access }) => access !== undefined && serves(access));
   if (stored === undefined) return undefined;
   if (stored.access && serves(stored.access)) return stored.access;
   if (stored.grant === 'client_credentials') return await renewAsClient(stored, parts, provider, lock);
   if (stored.access && stored.refreshToken === undefined && lasts(stored.access)) return stored.access;
-  const refusal = readRefusal(binding, context, stored);
+  const refusal = parts.refusal.read(stored);
   const age = context.clock.now() - (refusal?.at ?? Number.NaN);
   // A refused client may have a different secret by now.
   if (refusal?.of === 'sign-in' && age >= 0 && age < REFUSAL_MS) throw endedSignIn(refusal.details);
@@ -180,14 +181,14 @@ async function afterFailure(failed: FailedSpend, parts: RefreshParts) {
  */
 async function finalError(
   { error, refreshToken, isAnswerLost }: FailedSpend,
-  { binding, context }: RefreshParts,
+  { refusal, context }: RefreshParts,
 ): Promise<unknown> {
   if (!(error instanceof RefusedGrantError)) return error;
   const isEnded = error.error === 'invalid_grant';
   const details = isEnded && isAnswerLost ? [...error.details, LOST] : error.details;
-  const refused = { of: isEnded ? 'sign-in' : 'client', details } as const;
+  const refused = { of: isEnded ? 'sign-in' : 'client', at: context.clock.now(), details } as const;
   // Without the note, the next command asks once more.
-  await noteRefusal({ refreshToken }, refused, binding, context).catch(() => undefined);
+  await refusal.write({ refreshToken }, refused).catch(() => undefined);
   return isEnded ? endedSignIn(details, error) : error;
 }
 
@@ -198,7 +199,7 @@ async function renewAsClient(
   provider: Provider,
   lock: RefreshLock,
 ): Promise<AccessToken> {
-  const { binding, context, reporter } = parts;
+  const { context, reporter } = parts;
   const proof = await storedProof(stored, provider.settings, context);
   reporter.trace('asking for another access token as the client');
   try {
@@ -206,8 +207,8 @@ async function renewAsClient(
     return await storeGrant({ access, refreshToken: undefined }, stored, parts, lock);
   } catch (error) {
     if (error instanceof RefusedGrantError) {
-      const refused = { of: 'client', details: error.details } as const;
-      await noteRefusal(stored, refused, binding, context).catch(() => undefined);
+      const refused = { of: 'client', at: context.clock.now(), details: error.details } as const;
+      await parts.refusal.write(stored, refused).catch(() => undefined);
     }
     throw error;
   }
@@ -229,7 +230,7 @@ async function storeGrant(
   lock: RefreshLock,
 ): Promise<AccessToken> {
   const access = { ...granted.access, scope: granted.access.scope ?? stored.access?.scope };
-  forgetRefusal(parts.binding, parts.context);
+  parts.refusal.remove();
   // If in doubt, store the new grant: it may hold the only valid token.
   if (!(await lock.isStillHeld().catch(() => true))) {
     const theirs = await parts.vault.read().catch(() => undefined);

@@ -25,49 +25,43 @@ function renewedWith({ refreshToken, grant, access }: Secrets): string | undefin
   return grant === undefined ? refreshToken : `${grant} ${access?.token}`;
 }
 
-/** Returns the last refusal to renew this sign-in; undefined if none is noted. */
-export function readRefusal(
-  binding: Binding,
-  context: Pick<Context, 'environment' | 'machine'>,
-  stored: Secrets,
-): NotedRefusal | undefined {
-  const key = renewedWith(stored);
-  if (key === undefined) return undefined;
-  try {
-    const { token, of, at, details } = JSON.parse(readRegularFile(refusalFile(binding, context)).toString());
-    if (token !== hash('sha256', key) || !Number.isFinite(at)) return undefined;
-    return { token, of: of === 'client' ? 'client' : 'sign-in', at, details: details.map(String) };
-  } catch {
-    return undefined;
+/** The note of the last refusal to renew one sign-in. */
+export class RefusalNote {
+  readonly file: string;
+
+  constructor(binding: Binding, context: Pick<Context, 'environment' | 'machine'>) {
+    this.file = path.join(cacheFolder(context), `refusal-${bindingHash(binding)}.json`);
   }
-}
 
-export async function noteRefusal(
-  stored: Secrets,
-  refused: Pick<NotedRefusal, 'of' | 'details'>,
-  binding: Binding,
-  context: Context,
-): Promise<void> {
-  const token = hash('sha256', renewedWith(stored) ?? '');
-  const refusal: NotedRefusal = { token, at: context.clock.now(), ...refused };
-  const file = refusalFile(binding, context);
-  makeFolder(path.dirname(file));
-  await replaceFile(file, JSON.stringify(refusal));
-}
-
-export function forgetRefusal(binding: Binding, context: Pick<Context, 'environment' | 'machine'>): void {
-  try {
-    rmSync(refusalFile(binding, context), { force: true });
-  } catch {
-    // Harmless: `status` reports the refusal until the next renewal.
+  /** Returns the refusal to renew these secrets; undefined if none is noted. */
+  read(stored: Secrets): NotedRefusal | undefined {
+    const key = renewedWith(stored);
+    if (key === undefined) return undefined;
+    try {
+      const { token, of, at, details } = JSON.parse(readRegularFile(this.file).toString());
+      if (token !== hash('sha256', key) || !Number.isFinite(at)) return undefined;
+      return { token, of: of === 'client' ? 'client' : 'sign-in', at, details: details.map(String) };
+    } catch {
+      return undefined;
+    }
   }
-}
 
-/** True if the provider refused the last renewal, and nothing was stored since. */
-export function isRefused(binding: Binding, context: Pick<Context, 'environment' | 'machine'>): boolean {
-  return existsSync(refusalFile(binding, context));
-}
+  async write(stored: Secrets, refused: Pick<NotedRefusal, 'of' | 'at' | 'details'>): Promise<void> {
+    const refusal: NotedRefusal = { token: hash('sha256', renewedWith(stored) ?? ''), ...refused };
+    makeFolder(path.dirname(this.file));
+    await replaceFile(this.file, JSON.stringify(refusal));
+  }
 
-export function refusalFile(binding: Binding, context: Pick<Context, 'environment' | 'machine'>): string {
-  return path.join(cacheFolder(context), `refusal-${bindingHash(binding)}.json`);
+  remove(): void {
+    try {
+      rmSync(this.file, { force: true });
+    } catch {
+      // Harmless: `status` reports the refusal until the next renewal.
+    }
+  }
+
+  /** True if the provider refused the last renewal, and nothing was stored since. */
+  get exists(): boolean {
+    return existsSync(this.file);
+  }
 }

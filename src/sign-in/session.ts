@@ -125,8 +125,9 @@ function storedSession(settings: BoundSettings, vault: Vault, context: Context, 
     // Most runs find a valid token, and load none of this.
     const { refreshSignIn } = await import('./refresh.ts');
     const { signInLock } = await import('./sign-in-lock.ts');
+    const { RefusalNote } = await import('./refusal-note.ts');
     const access = await refreshSignIn(settings, signInLock(settings, context), {
-      binding: bindingOf(settings),
+      refusal: new RefusalNote(bindingOf(settings), context),
       vault,
       context,
       reporter,

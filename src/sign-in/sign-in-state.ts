@@ -8,7 +8,7 @@ import { openVault } from '../secrets/stored-sign-ins.ts';
 import { settingNames, urlText } from '../settings/setting-names.ts';
 import { readConfig, type SavedConfig, type Settings } from '../settings/settings.ts';
 import { type ProofMethod, storedMethod } from './client-authentication.ts';
-import { isRefused, readRefusal } from './refusal-note.ts';
+import { RefusalNote } from './refusal-note.ts';
 import { bindingOf, givenToken, openSession, savedSettings, withoutSignIn, withService } from './session.ts';
 import { abandonedMark } from './spending-mark.ts';
 
@@ -105,7 +105,7 @@ async function readStored(settings: Settings, context: Context): Promise<StoredS
   const { access, refreshToken, grant = refreshToken && 'refresh_token' } = stored ?? {};
   const mark = await abandonedMark(stored, vault.kind, context);
   const renewable = grant !== undefined && mark === undefined;
-  const refusal = stored && readRefusal(binding, context, stored);
+  const refusal = stored && new RefusalNote(binding, context).read(stored);
   const lasts = access !== undefined && (access.expiresAt ?? Number.POSITIVE_INFINITY) > context.clock.now();
   return {
     isUsable: lasts || (renewable && refusal === undefined),
@@ -209,7 +209,7 @@ export async function signedInProfiles(
     const settings = savedSettings(profile, config);
     if (!settings) return false;
     const binding = bindingOf(settings);
-    if (isRefused(binding, context)) return false;
+    if (new RefusalNote(binding, context).exists) return false;
     const own = `${profile}/${bindingHash(binding)}.${settings.store === 'file' ? 'vault' : 'access'}`;
     return stored.some(({ signIn, kind }) => `${signIn}.${kind}` === own);
   };

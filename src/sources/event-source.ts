@@ -9,7 +9,7 @@ import {
   resolveListed,
   warnOfUnlisted,
 } from '../filters/event-types.ts';
-import { warnOfUnsubscribed } from '../filters/no-match.ts';
+import { furtherBack, warnOfUnsubscribed } from '../filters/no-match.ts';
 import { resolveSubscriptions } from '../filters/resolve-filters.ts';
 import { type CountQueries, type StatsWindow, statsWindow, storedWindow } from '../filters/stats-window.ts';
 import type { Service } from '../http/service.ts';
@@ -26,7 +26,7 @@ import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { instantAt, milliseconds } from '../time/instant.ts';
-import { furtherBack, openWithProgress, showProgress } from './find-events.ts';
+import { openWithProgress, showProgress } from './find-events.ts';
 import { UNDATED } from './stored-doubts.ts';
 import { storedEvents } from './stored-events.ts';
 import { keepKnownOutcomes } from './stored-matches.ts';
@@ -48,6 +48,8 @@ export interface EventSource {
   readonly filters: EventFilters;
   /** Undefined if the window is the span of the stored events. */
   readonly window: StatsWindow | undefined;
+  /** Returns the requested window, or else the span of the events. Both bounds are exclusive. */
+  windowOf(bounds: TimeColumn['bounds']): StatsWindow;
   /**
    * `within` replaces the filters' times. A service lists events in `direction`, or by default in its own;
    * stored events may be in any order.
@@ -123,10 +125,12 @@ export async function withEventSource<Result>(
       showProgress(storedEvents(from, chosen, { ...stored, within }), context, reporter);
     const read: EventSource['read'] = (chosen, within) => seenBy(mix, readAgain(chosen, within));
     const isReadOnce = from === '-';
+    const asked = filters.after && !filters.seemsToBeginLater(now) ? window : undefined;
     return await work({
       name: isReadOnce ? 'standard input' : from,
       filters,
-      window: filters.after && !filters.seemsToBeginLater(now) ? window : undefined,
+      window: asked,
+      windowOf: (bounds) => asked ?? spanOf(bounds, filters, context.clock.now()),
       read,
       readOutcomes: (chosen, within) => readByOutcome(read, true, unknownOutcomes, chosen, within),
       readOutcomesAgain: isReadOnce
@@ -157,10 +161,12 @@ export async function withEventSource<Result>(
       named.push(names);
       return names;
     };
+    const window = statsWindow(resolved, serviceTime ?? context.clock.now());
     const found = work({
       name: service.baseUrl.host,
       filters: resolved,
-      window: statsWindow(resolved, serviceTime ?? context.clock.now()),
+      window,
+      windowOf: () => window,
       read,
       readOutcomes: (chosen, within, direction) =>
         readByOutcome(read, undefined, unknownOutcomes, chosen, within, direction),
@@ -236,16 +242,11 @@ async function* readByOutcome(
     }
 }
 
-/** The requested window, or else the span of the events. Both bounds are exclusive. */
-export function windowOf(
-  { window, filters }: EventSource,
-  { first, last }: TimeColumn['bounds'],
-  clock: Context['clock'],
-): StatsWindow {
-  if (window) return window;
-  if (!first || !last) return storedWindow(filters, clock.now());
+/** Both bounds are exclusive, so they are moved outward. `now`: milliseconds. */
+function spanOf({ first, last }: TimeColumn['bounds'], filters: EventFilters, now: number): StatsWindow {
+  if (!first || !last) return storedWindow(filters, now);
   return {
-    ...storedWindow(filters.withoutTimes(), clock.now()),
+    ...storedWindow(filters.withoutTimes(), now),
     isSpan: true,
     after: instantAt(milliseconds(first) - 1) ?? first,
     before: instantAt((last.seconds + 1) * 1000) ?? last,

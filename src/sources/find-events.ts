@@ -12,8 +12,7 @@ import type { Settings } from '../settings/settings.ts';
 import { type Progress, startProgress } from '../terminal/progress.ts';
 import { eachOnce, type Reporter } from '../terminal/reporter.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
-import { type Instant, knownInstant, milliseconds } from '../time/instant.ts';
-import { DAY_MS } from '../time/lengths.ts';
+import { type Instant, knownInstant } from '../time/instant.ts';
 import { localZone, type TimeZone } from '../time/time-zone.ts';
 import { readInDirection, readTail } from './creation-order.ts';
 import { byServiceClock } from './service-clock.ts';
@@ -126,16 +125,6 @@ export function readNotice(
   const isWithoutEvents = lookedAt === undefined && created === '';
   const those = isWithoutEvents ? '' : `${events}${created}${created && ','} at `;
   return `${verb} ${those}${baseUrl.host} (profile '${profile}')`;
-}
-
-/** Windows to suggest, in days. */
-const LONGER_DAYS = [1, 7, 30, 90];
-
-/** Suggests a window at least twice as long, up to `now` (milliseconds); undefined beyond the longest. */
-export function furtherBack(after: Instant, now: number): string | undefined {
-  const length = now - milliseconds(after);
-  const days = LONGER_DAYS.find((longer) => longer * DAY_MS >= 2 * length);
-  return days === undefined ? undefined : `\`--since ${days}d\` looks further back`;
 }
 
 type Watching = Pick<

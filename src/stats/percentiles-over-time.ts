@@ -1,5 +1,6 @@
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
+import type { StatsWindow } from '../filters/stats-window.ts';
 import type { CsvRow } from '../formats/csv.ts';
 import {
   conditionTexts,
@@ -15,7 +16,7 @@ import { createdOnReader } from '../items/item-times.ts';
 import type { Items } from '../items/items.ts';
 import { TimeColumn } from '../items/time-column.ts';
 import { EventGroups } from '../questions/event-groups.ts';
-import { type EventSource, type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
+import { type EventSource, type SourceOptions, withEventSource } from '../sources/event-source.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { type BucketSpan, bucketOf, type Division, divideTime } from './buckets.ts';
@@ -51,7 +52,7 @@ export async function askOverTime(
 ): Promise<NumbersOverTime> {
   return await withEventSource(call, options, async (source) => {
     const { zone } = source.filters;
-    const window = await windowToDivide(call, source);
+    const window = await windowToDivide(source);
     const newGroups = () => new EventGroups([], zone, percentiles);
     const all = newGroups();
     const buckets = divideTime(window, division).map((span) => ({ ...span, groups: newGroups() }));
@@ -80,10 +81,7 @@ export async function askOverTime(
   });
 }
 
-async function windowToDivide(
-  { context }: Pick<Call, 'context'>,
-  source: EventSource,
-): Promise<NonNullable<EventSource['window']>> {
+async function windowToDivide(source: EventSource): Promise<StatsWindow> {
   if (source.window) return source.window;
   if (source.isReadOnce)
     throw new UsageError('--buckets and --percentiles of standard input need --since', {
@@ -94,7 +92,7 @@ async function windowToDivide(
   for await (const { items } of source.read(source.filters))
     for (let item = 0; item < items.count; item++)
       times.push(createdOn(items.bytes, items.start(item))?.text ?? '');
-  return windowOf(source, times.bounds, context.clock);
+  return source.windowOf(times.bounds);
 }
 
 export async function printOverTime(

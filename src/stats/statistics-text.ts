@@ -10,7 +10,6 @@ import { oneLine, type Table, tableLines } from '../formats/table.ts';
 import { type ColumnHead, NONE } from '../formats/table-layout.ts';
 import { wrapWords } from '../terminal/cell-width.ts';
 import { plain } from '../terminal/palette.ts';
-import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
 import { type Instant, milliseconds, utcText } from '../time/instant.ts';
 import { durationText, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
@@ -28,7 +27,7 @@ export async function printStats(
   }: SummaryOptions & { readonly name: string; readonly unknownOutcomes: number },
   call: SummaryCall,
 ): Promise<void> {
-  const { profile } = runFlags(call.flags, call.context.environment);
+  const { profile } = call.reporter.runFlags;
   // Distinguishes two services used at once.
   const shownProfile = profile && options.from === undefined ? ` (profile ${profile})` : '';
   const place = call.context.stdout.isTerminal ? oneLine(` at ${name}${shownProfile}`) : '';

@@ -9,7 +9,6 @@ import {
   type PageOfOutcomes,
   type SourceOptions,
   unknownOutcomesText,
-  windowOf,
   withEventSource,
 } from '../sources/event-source.ts';
 import type { Division } from './buckets.ts';
@@ -25,7 +24,7 @@ export async function askStats(
     const counted =
       window && count && !filters.runHere
         ? await countedStats(call, source, { window, count, buckets })
-        : await readStats(call, source, buckets);
+        : await readStats(source, buckets);
     if (counted.stats.total === 0) await source.doubt();
     source.noteMixed();
     return { stats: counted.stats, unknownOutcomes: counted.unknownOutcomes, name };
@@ -56,14 +55,10 @@ async function countedStats(
   return { stats, unknownOutcomes };
 }
 
-async function readStats(
-  { context }: Pick<Call, 'context'>,
-  source: EventSource,
-  buckets: Division | undefined,
-) {
+async function readStats(source: EventSource, buckets: Division | undefined) {
   const table = new OutcomeTable();
   await foldPages(source.readOutcomes(source.filters, source.window), [table]);
-  const window = windowOf(source, table.times.bounds, context.clock);
+  const window = source.windowOf(table.times.bounds);
   const unknownOutcomes = source.warnOfUnknown(table.unknownOutcomes, table.times);
   return { stats: statsOfTable(table, window, buckets), unknownOutcomes };
 }

@@ -21,6 +21,8 @@ export interface Reporter {
   /** False if the locale excludes characters beyond ASCII. */
   readonly takesUnicode: boolean;
   readonly palette: Palette;
+  /** Flags that the next commands repeat. */
+  readonly runFlags: RunFlags;
   /** Prints regardless of options, for text that the user needs to continue. */
   say(text: string): void;
   notice(text: Advice): void;
@@ -74,6 +76,7 @@ export async function createReporter(
     stdoutColor: colorLevel(stdout, environment, flags.color),
     takesUnicode: takesUnicode(context),
     palette,
+    runFlags: run,
     say: (text) => line(fitted(text)),
     notice: (text) => notice(fitted(adviceText(text, run))),
     command: (words) => notice(`\n${palette.dim('$')} ${palette.bold(terminalSafe(words))}`),

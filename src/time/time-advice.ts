@@ -1,6 +1,11 @@
 import { type Advice, advise, hooktrail } from '../advice.ts';
+import { UsageError } from '../errors.ts';
 import { parseInstant } from './instant.ts';
 import { parseTime } from './time-text.ts';
+
+export function notATime(flag: string, text: string): UsageError {
+  return new UsageError(`${flag}: invalid value '${text}': must be a time`, { next: timeAdvice(text) });
+}
 
 export function timeAdvice(text: string): Advice {
   const given = text.trim();

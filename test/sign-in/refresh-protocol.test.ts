@@ -11,7 +11,7 @@ import type { AccessToken, Secrets, Vault } from '../../src/secrets/vault.ts';
 import { resolveSettings } from '../../src/settings/settings.ts';
 import { NEW_SIGN_IN } from '../../src/sign-in/provider-failure.ts';
 import { refreshSignIn, refreshUnderLock } from '../../src/sign-in/refresh.ts';
-import { readRefusal, refusalFile } from '../../src/sign-in/refusal-note.ts';
+import { RefusalNote } from '../../src/sign-in/refusal-note.ts';
 import { BOUND } from '../../src/sign-in/session.ts';
 import { advising } from '../support/advice.ts';
 import { clock, NOON } from '../support/clock.ts';
@@ -89,7 +89,7 @@ function scene(answers: (object | Error)[], parts: Parts = {}) {
     ...(holdOff ? { holdOff } : {}),
   });
   const refreshParts = {
-    binding,
+    refusal: new RefusalNote(binding, context),
     vault,
     context,
     reporter: {
@@ -113,6 +113,7 @@ function scene(answers: (object | Error)[], parts: Parts = {}) {
     context,
     during,
     refreshParts,
+    refusal: refreshParts.refusal,
     traces,
     warnings,
     run: () => refreshUnderLock(refreshParts, { settings, transport, clock, advice: NEW_SIGN_IN }, lock),
@@ -329,10 +330,10 @@ test('after invalid_grant without a newer token the sign-in has ended', async ()
 
 test('after invalid_grant in a run whose sign-in another process removed, the sign-in has ended', async () => {
   for (const left of [undefined, {}]) {
-    const { during, run, store } = scene([{ error: 'invalid_grant' }, granted]);
+    const { during, run, store, refusal } = scene([{ error: 'invalid_grant' }, granted]);
     during.request = () => store(left);
     await expect(run()).rejects.toMatchObject(ended);
-    await rm(refusalFile(binding, createContext({ environment: home.env })));
+    await rm(refusal.file);
   }
 });
 
@@ -353,16 +354,18 @@ test('a refused token is not sent again for a minute, of a clock that was not se
 });
 
 test('a refusal is that of one token of one sign-in, and a file of it that is damaged is none', async () => {
-  const { context, run } = scene([{ error: 'invalid_grant' }]);
+  const { context, run, refusal } = scene([{ error: 'invalid_grant' }]);
   await expect(run()).rejects.toMatchObject(ended);
-  const refusal = { token: sha256('old'), of: 'sign-in', at: NOON, details: ['error: invalid_grant'] };
-  expect(readRefusal(binding, context, { refreshToken: 'old' })).toEqual(refusal);
-  expect(readRefusal(binding, context, { refreshToken: 'new' })).toBe(undefined);
-  expect(readRefusal(binding, context, {})).toBe(undefined);
-  expect(readRefusal({ ...binding, profile: 'other' }, context, { refreshToken: 'old' })).toBe(undefined);
-  for (const damaged of [{ ...refusal, at: 'noon' }, { ...refusal, details: null }, null]) {
-    await writeFile(refusalFile(binding, context), JSON.stringify(damaged));
-    expect(readRefusal(binding, context, { refreshToken: 'old' })).toBe(undefined);
+  const noted = { token: sha256('old'), of: 'sign-in', at: NOON, details: ['error: invalid_grant'] };
+  expect(refusal.read({ refreshToken: 'old' })).toEqual(noted);
+  expect(refusal.read({ refreshToken: 'new' })).toBe(undefined);
+  expect(refusal.read({})).toBe(undefined);
+  expect(new RefusalNote({ ...binding, profile: 'other' }, context).read({ refreshToken: 'old' })).toBe(
+    undefined,
+  );
+  for (const damaged of [{ ...noted, at: 'noon' }, { ...noted, details: null }, null]) {
+    await writeFile(refusal.file, JSON.stringify(damaged));
+    expect(refusal.read({ refreshToken: 'old' })).toBe(undefined);
   }
 });
 

@@ -23,6 +23,7 @@ export function fakeReporter(stdoutColor: Reporter['stdoutColor'] = 0): FakeRepo
     stdoutColor,
     takesUnicode: true,
     palette: plain,
+    runFlags: {},
     say: (text) => void said.push(text),
     command: (line) => void said.push(line),
     notice: (text) => void said.push(`notice: ${text}`),

@@ -2,7 +2,7 @@ import { advise, hooktrail } from '../../advice.ts';
 import type { Context } from '../../context.ts';
 import { withLock } from '../../lock/lock.ts';
 import { isPassphraseGiven } from '../../secrets/file-vault.ts';
-import { type AccessToken, type Secrets, storeSurely } from '../../secrets/vault.ts';
+import type { AccessToken, Secrets } from '../../secrets/vault.ts';
 import { type SettingName, settingNames, urlText } from '../../settings/setting-names.ts';
 import {
   changeConfig,
@@ -14,9 +14,10 @@ import {
 } from '../../settings/settings.ts';
 import { durationWords } from '../../terminal/terminal-text.ts';
 import { audienceOf, keptProof, methodWords } from '../client-authentication.ts';
-import { forgetRefusal } from '../refusal-note.ts';
+import { RefusalNote } from '../refusal-note.ts';
 import { bindingOf } from '../session.ts';
 import { signInLock } from '../sign-in-lock.ts';
+import { storeSurely } from '../store-surely.ts';
 import { type Grant, scopesIn } from '../token-endpoint.ts';
 import type { Attempt, SignInSetup } from './login-attempt.ts';
 import { NEEDED } from './login-attempt.ts';
@@ -52,7 +53,7 @@ export async function keepSignIn(
   const store = () => storeSurely(vault, { ...secrets, issuer: audienceOf(settings) }, clock);
   const { name, place } = signInLock(settings, context);
   const elsewhere = await withLock(name, uninterrupted, store, place);
-  forgetRefusal(bindingOf(settings), context);
+  new RefusalNote(bindingOf(settings), context).remove();
   const { given, profile, authUrl, baseUrl, store: storeKind } = settings;
   const isKept = (name: SettingName) => name === 'store' || given[name]?.source !== 'the default';
   const kept = SAVED.filter(isKept).map((name) => [name, given[name]?.text]);

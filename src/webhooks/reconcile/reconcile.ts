@@ -2,7 +2,7 @@ import type { Call } from '../../command.ts';
 import type { FormatOptions } from '../../formats/format-flags.ts';
 import { createItemWriter } from '../../formats/formats.ts';
 import { type ReceivedIds, readReceivedIds } from '../../ids/received-ids.ts';
-import { type SourceOptions, windowOf, withEventSource } from '../../sources/event-source.ts';
+import { type SourceOptions, withEventSource } from '../../sources/event-source.ts';
 import type { Instant } from '../../time/instant.ts';
 import { Reconciliation, type ReconciliationResult } from './reconciliation.ts';
 
@@ -42,7 +42,7 @@ export async function reconcile(options: ReconcileOptions, call: Call): Promise<
     const result = comparison.result();
     if (result.records === 0) await source.doubt();
     await names?.learn(result.groups.flatMap(({ subscriptionId }) => subscriptionId ?? []));
-    const { after, before } = windowOf(source, result.bounds, call.context.clock);
+    const { after, before } = source.windowOf(result.bounds);
     const addressOf = (id: string) => names?.labelOf(id);
     return { ...result, after, before, file, received: keys.size, addressOf };
   });
