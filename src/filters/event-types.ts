@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { KeptList } from '../files/kept-list.ts';
 import type { Service } from '../http/service.ts';
-import { createRowReader, membersOf, tableColumns } from '../items/item-columns.ts';
+import { createRowReader, listColumns } from '../items/item-columns.ts';
 import { type Items, isObject } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { endpoint } from '../paging/event-query.ts';
@@ -26,7 +26,7 @@ export async function askEventTypes(service: Service): Promise<PageAnswer> {
  */
 export function eventTypeNames(items: Items): string[] {
   if (items.count === 0) return [];
-  const [name] = tableColumns(membersOf([items]), 'event-types');
+  const [name] = listColumns([items], 'event-types');
   const rows = createRowReader(name ? [name] : [], valueText, '')(items);
   return [...new Set(rows.flatMap(([text = '']) => (text === '' ? [] : [text])))];
 }

@@ -1,6 +1,6 @@
 import { advise, hooktrailOver } from '../advice.ts';
 import { furtherBack } from '../filters/no-match.ts';
-import { ADDRESS_HEAD, EVENT_HEADS, FOR_HEAD, secondReceiver } from '../formats/event-heads.ts';
+import { ADDRESS_HEAD, EVENT_HEADS, FOR_HEAD, secondReceiver } from '../formats/event-columns.ts';
 import {
   conditionTexts,
   createItemWriter,

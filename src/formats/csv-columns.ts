@@ -1,7 +1,8 @@
-import { type FieldPath, fieldPath } from '../items/field-path.ts';
-import { itemColumn, knownNames } from '../items/item-columns.ts';
+import { type FieldPath, fieldPath, memberPath } from '../items/field-path.ts';
+import { itemColumn, likelyNames } from '../items/item-columns.ts';
 import { type Items, isObject, type ListKind } from '../items/items.ts';
 import { withKnownFieldsAtTop } from '../items/known-fields.ts';
+import { EventColumns } from './event-columns.ts';
 
 export interface CsvColumn extends FieldPath {
   /** True if the object's members have their own columns, so this one never shows an object. */
@@ -11,19 +12,22 @@ export interface CsvColumn extends FieldPath {
 /** Maximum columns added by later pages: names that are ids would be unlimited. */
 const MAX_LATE_COLUMNS = 2_000;
 
-/** Known fields come first; an object's members replace it. */
+/** The columns of tables come first, then all other members; an object's members replace it. */
 export class CsvColumns {
   readonly #list: ListKind;
   readonly #room = { columns: Number.POSITIVE_INFINITY };
   readonly #shape = new ValueShape(this.#room);
+  readonly #events: EventColumns;
   #columns: readonly CsvColumn[] | undefined;
 
-  constructor(list: ListKind) {
+  constructor(list: ListKind, events = new EventColumns()) {
     this.#list = list;
+    this.#events = events;
   }
 
   see(items: Items): void {
     if (this.#columns !== undefined) return;
+    if (this.#list === 'events') this.#events.see(items);
     for (const item of items.values()) this.#shape.add(shownItem(item, this.#list));
     this.#room.columns = Math.min(this.#room.columns, MAX_LATE_COLUMNS);
   }
@@ -35,16 +39,30 @@ export class CsvColumns {
   }
 
   result(): readonly CsvColumn[] {
-    if (this.#columns !== undefined) return this.#columns;
-    const list = this.#list;
-    const known = knownNames([...this.#shape.members.keys()], list);
-    const rank = ({ steps: [name] }: FieldPath) => {
-      if (name === undefined) return -1;
-      return known.includes(name) ? known.indexOf(name) : known.length;
-    };
-    this.#columns = columnsOf(this.#shape, itemColumn(list)).sort((a, b) => rank(a) - rank(b));
+    this.#columns ??= this.#firstColumns();
     return this.#columns;
   }
+
+  #firstColumns(): readonly CsvColumn[] {
+    let others = columnsOf(this.#shape, itemColumn(this.#list));
+    const first = this.#knownPaths().flatMap((path) => {
+      const isOfPath = (column: FieldPath) => isWithin(column, path);
+      const columns = others.filter(isOfPath);
+      others = others.filter((column) => !isOfPath(column));
+      return columns.length > 0 ? columns : [{ ...path, isOuter: false }];
+    });
+    const isItem = ({ steps }: FieldPath) => steps.length === 0;
+    return [...others.filter(isItem), ...first, ...others.filter((column) => !isItem(column))];
+  }
+
+  #knownPaths(): readonly FieldPath[] {
+    if (this.#list === 'events') return this.#events.result();
+    return likelyNames([...this.#shape.members.keys()]).map(memberPath);
+  }
+}
+
+function isWithin({ steps }: FieldPath, outer: FieldPath): boolean {
+  return outer.steps.every((step, index) => steps[index] === step);
 }
 
 function shownItem(item: unknown, list: ListKind): unknown {

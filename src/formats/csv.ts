@@ -1,8 +1,8 @@
 import type { Output } from '../context.ts';
 import { MISSING } from '../items/field-cursor.ts';
-import { type FieldPath, fieldPath } from '../items/field-path.ts';
+import { type FieldPath, fieldPath, memberPath } from '../items/field-path.ts';
 import { FieldReader, type UseValue } from '../items/field-reader.ts';
-import { emptyColumns, nothingFound } from '../items/item-columns.ts';
+import { nothingFound } from '../items/item-columns.ts';
 import { Items, type ItemWriter, isObject, type ListKind } from '../items/items.ts';
 import { stringText, valueText } from '../items/json-scanner.ts';
 import { pathsInEvent } from '../items/known-fields.ts';
@@ -10,6 +10,7 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { type CsvColumn, CsvColumns, columnsOf, ValueShape } from './csv-columns.ts';
+import { EVENT_PATHS } from './event-columns.ts';
 import type { FormatOptions } from './format-flags.ts';
 
 /**
@@ -76,6 +77,11 @@ export function createCsvWriter(
       reporter.notice(nothingFound(list));
     },
   };
+}
+
+/** A header is printed even without items. */
+function emptyColumns(list: ListKind): readonly FieldPath[] {
+  return list === 'events' ? EVENT_PATHS : ['name', 'description'].map(memberPath);
 }
 
 /** A saved zone does not apply to CSV. */

@@ -1,13 +1,6 @@
 import type { Output } from '../context.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
-import {
-  createRowReader,
-  EVENT_COLUMNS,
-  errorField,
-  membersOf,
-  nothingFound,
-  tableColumns,
-} from '../items/item-columns.ts';
+import { createRowReader, errorField, nothingFound } from '../items/item-columns.ts';
 import type { Items, ItemWriter, ListKind } from '../items/items.ts';
 import { scalarsText, valueText } from '../items/json-scanner.ts';
 import { loadWidthsFor } from '../terminal/cell-width.ts';
@@ -17,11 +10,13 @@ import {
   ADDRESS_HEAD,
   ERROR_HEAD,
   EVENT_HEADS,
+  EVENT_PATHS,
   FOR_HEAD,
   SPARE,
   secondReceiver,
+  tableColumns,
   whoHead,
-} from './event-heads.ts';
+} from './event-columns.ts';
 import type { FormatOptions } from './format-flags.ts';
 import { ended, layOut, leftOutNote, loadTableLook, oneLine, type TableLook } from './table.ts';
 import { type Column, type ColumnHead, missingColumn, NONE } from './table-layout.ts';
@@ -55,8 +50,10 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
       };
     const isConstant = !isEventId(field) && constant?.has(field.text) === true;
     const head =
-      isEventId(field) && isById ? { isWhole: true } : defaultHead(field, index, fields, nameField);
-    return { ...head, title: field.text === nameField?.text ? FOR_HEAD.title : title, isConstant };
+      isEventId(field) && isById
+        ? { title, isWhole: true }
+        : defaultHead(field, index, title, { fields, nameField });
+    return { ...head, isConstant };
   };
   const ownHeads = fields.map(headOf);
   const isSecond = nameField !== undefined && fields.some(({ text }) => text === nameField.text);
@@ -91,8 +88,8 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
 
 function defaultFields(pages: readonly Items[], list: ListKind, shown = new Set<string>()): FieldPath[] {
   if (pages.length === 0) return [];
-  const isKnown = EVENT_COLUMNS.every((name) => shown.has(name));
-  const fields = isKnown ? [] : tableColumns(membersOf(pages), list);
+  const areAllShown = EVENT_PATHS.every(({ text }) => shown.has(text));
+  const fields = areAllShown ? [] : tableColumns(pages, list);
   const error = list === 'events' && !shown.has(ERROR) ? errorField(pages) : undefined;
   const isShown = fields.some(({ steps }) => error?.steps.length === 1 && steps[0] === error.steps[0]);
   const all = error && !isShown ? [...fields, { ...error, text: ERROR }] : fields;
@@ -124,10 +121,10 @@ const isSubscription = ({ text }: FieldPath) => text === 'subscriptionId';
 const isSubscriptionId = ({ steps }: FieldPath) => steps.length === 1 && steps[0] === 'subscriptionId';
 const isEventId = ({ steps }: FieldPath) => steps.length === 1 && steps[0] === 'eventId';
 
-const KNOWN_HEADS: Readonly<Record<string, ColumnHead>> = {
-  ...EVENT_HEADS,
-  [ERROR]: ERROR_HEAD,
-};
+const KNOWN_HEADS: ReadonlyMap<string, ColumnHead> = new Map([
+  ...Object.entries<ColumnHead>(EVENT_HEADS),
+  [ERROR, ERROR_HEAD],
+]);
 
 /** Addresses distinguish subscriptions; their rules are long. */
 const SUBSCRIPTION_HEADS: Readonly<Record<string, Partial<ColumnHead>>> = {
@@ -141,14 +138,14 @@ const SUBSCRIPTION_HEADS: Readonly<Record<string, Partial<ColumnHead>>> = {
 function defaultHead(
   { text }: FieldPath,
   index: number,
-  fields: readonly FieldPath[],
-  nameField: FieldPath | undefined,
+  title: string,
+  { fields, nameField }: { readonly fields: readonly FieldPath[]; readonly nameField: FieldPath | undefined },
 ): ColumnHead {
   if (text === nameField?.text) return FOR_HEAD;
   const isNamed = nameField !== undefined && fields.some((field) => field.text === nameField.text);
   if (isNamed && text === 'subscriptionId')
     return { ...secondReceiver(whoHead(text)), isDistinctive: false, isWhole: true };
-  return KNOWN_HEADS[text] ?? { title: text, spare: index > 0 ? SPARE.other : 0 };
+  return KNOWN_HEADS.get(text) ?? { title, spare: index > 0 ? SPARE.other : 0 };
 }
 
 export function subscriptionIdsOf(page: Items): string[] {

@@ -6,7 +6,7 @@ import {
   SECOND_ID,
   secondReceiver,
   whoHead,
-} from '../formats/event-heads.ts';
+} from '../formats/event-columns.ts';
 import {
   conditionTexts,
   printSummary,

@@ -4,29 +4,8 @@ import { type FieldPath, memberPath } from './field-path.ts';
 import { FieldReader, type UseValue } from './field-reader.ts';
 import type { Items, ListKind } from './items.ts';
 import { isObject } from './items.ts';
-import { knownValues } from './known-fields.ts';
 
-/** Known fields appear at the top, wherever they are in the item. */
-export interface Members {
-  /** In order of first appearance; true if some value is neither null nor nested. */
-  readonly names: ReadonlyMap<string, boolean>;
-  readonly bare: boolean;
-}
-
-export function membersOf(pages: readonly Items[]): Members {
-  const names = new Map<string, boolean>();
-  let bare = false;
-  for (const items of pages)
-    for (const item of items.values()) {
-      if (!isObject(item)) {
-        bare = true;
-        continue;
-      }
-      for (const [name, value] of Object.entries({ ...item, ...knownValues(item) }))
-        names.set(name, names.get(name) || (value !== null && typeof value !== 'object'));
-    }
-  return { names, bare };
-}
+const OBJECT = 0x7b;
 
 /** Matched without case and separators; the first one present is used. */
 const NAME_FIELDS = ['name', 'eventtype', 'eventtypename', 'type', 'typename', 'id', 'key', 'code', 'value'];
@@ -34,41 +13,56 @@ const DESCRIPTION_FIELDS = ['description', 'summary', 'details', 'title', 'displ
 /** Columns of a table without known fields. */
 const FIRST_FIELDS = 5;
 
-export const EVENT_COLUMNS = [
-  'createdOn',
-  'publishStatus',
-  'eventType',
-  'eventId',
-  'subscriptionId',
-] as const;
-export type EventColumn = (typeof EVENT_COLUMNS)[number];
+/**
+ * The known columns if any are present, else the likely names of an entry, else the first scalar fields, else
+ * the first fields. The item itself is a column too if it is not an object, or has no fields.
+ */
+export function listColumns(
+  pages: readonly Items[],
+  kind: ListKind,
+  known: readonly FieldPath[] = [],
+): readonly FieldPath[] {
+  const columns = known.length > 0 ? known : memberColumns(pages, kind);
+  return columns.length === 0 || pages.some(hasBareItem) ? [itemColumn(kind), ...columns] : columns;
+}
 
-/** The known fields present, else the first scalar fields, else the first fields. */
-export function tableColumns({ names, bare }: Members, kind: ListKind): readonly FieldPath[] {
-  const all = [...names.keys()];
-  const scalars = all.filter((name) => names.get(name));
-  const known = knownNames(all, kind);
-  const others = scalars.length > 0 ? scalars : all;
-  const columns = (known.length > 0 ? known : others.slice(0, FIRST_FIELDS)).map(memberPath);
-  return bare || all.length === 0 ? [itemColumn(kind), ...columns] : columns;
+function memberColumns(pages: readonly Items[], kind: ListKind): FieldPath[] {
+  const members = membersOf(pages);
+  const all = [...members.keys()];
+  const likely = kind === 'events' ? [] : likelyNames(all);
+  if (likely.length > 0) return likely.map(memberPath);
+  const scalars = all.filter((name) => members.get(name));
+  return (scalars.length > 0 ? scalars : all).slice(0, FIRST_FIELDS).map(memberPath);
+}
+
+/** In order of first appearance; true if some value is neither null nor nested. */
+function membersOf(pages: readonly Items[]): ReadonlyMap<string, boolean> {
+  const names = new Map<string, boolean>();
+  for (const items of pages)
+    for (const item of items.values()) {
+      if (!isObject(item)) continue;
+      for (const [name, value] of Object.entries(item))
+        names.set(name, names.get(name) || (value !== null && typeof value !== 'object'));
+    }
+  return names;
+}
+
+function hasBareItem(items: Items): boolean {
+  for (let item = 0; item < items.count; item++) if (items.bytes[items.start(item)] !== OBJECT) return true;
+  return false;
 }
 
 export function itemColumn(kind: ListKind): FieldPath {
   return { text: kind === 'events' ? 'value' : 'name', steps: [] };
 }
 
-export function knownNames(present: readonly string[], kind: ListKind): string[] {
-  if (kind === 'events') return EVENT_COLUMNS.filter((name) => present.includes(name));
+/** A name and a description. */
+export function likelyNames(present: readonly string[]): string[] {
   const bareName = (name: string) => name.toLowerCase().replace(/[_\s-]/g, '');
   return [NAME_FIELDS, DESCRIPTION_FIELDS].flatMap((likely) => {
     const found = likely.flatMap((name) => present.find((candidate) => bareName(candidate) === name) ?? []);
     return found.slice(0, 1);
   });
-}
-
-/** CSV prints a header even without items. */
-export function emptyColumns(kind: ListKind): readonly FieldPath[] {
-  return (kind === 'events' ? EVENT_COLUMNS : ['name', 'description']).map(memberPath);
 }
 
 export function nothingFound(kind: ListKind): string {
@@ -106,8 +100,6 @@ function isEmpty(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
   return value === null || value === false || value === '';
 }
-
-const OBJECT = 0x7b;
 
 /** `cellOf` formats a JSON value; a missing one becomes `missing`. `zone` is for hours and weekdays. */
 export function createRowReader(

@@ -11,7 +11,7 @@ import {
   someOf,
 } from '../explain/explanation-text.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
-import { ADDRESS_HEAD, FOR_HEAD } from '../formats/event-heads.ts';
+import { ADDRESS_HEAD, FOR_HEAD, tableColumns } from '../formats/event-columns.ts';
 import type { SubscriptionLabels } from '../formats/format-flags.ts';
 import { conditionTexts } from '../formats/formats.ts';
 import { subscriptionIdsOf } from '../formats/item-table.ts';
@@ -19,7 +19,7 @@ import { prettyJson } from '../formats/json.ts';
 import { anyText, boundText, isOpen, isPast } from '../formats/summary-words.ts';
 import type { Table } from '../formats/table.ts';
 import type { FieldPath } from '../items/field-path.ts';
-import { createRowReader, errorField, membersOf, tableColumns } from '../items/item-columns.ts';
+import { createRowReader, errorField } from '../items/item-columns.ts';
 import type { Items } from '../items/items.ts';
 import { scalarsText } from '../items/json-scanner.ts';
 import type { EventGroups } from '../questions/event-groups.ts';
@@ -298,7 +298,7 @@ interface FailureColumn {
 
 /** Omits the status, since every row failed. The last column is the reason. */
 function columnsOf(failures: Items, nameField: FieldPath | undefined): FailureColumn[] {
-  const known = tableColumns(membersOf([failures]), 'events');
+  const known = tableColumns([failures], 'events');
   const informative = known.filter(({ text }) => text !== 'publishStatus');
   const columns = (informative.length > 0 ? informative : known).map((path) => ({ name: path.text, path }));
   const isShown = columns.some(({ name }) => name === nameField?.text);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ERROR_HEAD, EVENT_HEADS, SECOND_ID, whoHead } from '../../src/formats/event-heads.ts';
+import { ERROR_HEAD, EVENT_HEADS, SECOND_ID, whoHead } from '../../src/formats/event-columns.ts';
 import {
   type ColumnHead,
   fitColumns,

@@ -1,6 +1,6 @@
 import { advise, hooktrail, hooktrailOver } from '../../advice.ts';
 import type { Call } from '../../command.ts';
-import { SECOND_ID, whoHead } from '../../formats/event-heads.ts';
+import { SECOND_ID, whoHead } from '../../formats/event-columns.ts';
 import { conditionTexts, printSummary, type SummaryOptions } from '../../formats/formats.ts';
 import { lengthText, proseLines, secondText, windowText } from '../../formats/summary-words.ts';
 import { type Table, type TableLook, tableWithNote } from '../../formats/table.ts';
