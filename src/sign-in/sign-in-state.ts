@@ -103,7 +103,7 @@ async function readStored(settings: Settings, context: Context): Promise<StoredS
     if (withoutSignIn(error, settings) === error) throw error;
   });
   const { access, refreshToken, grant = refreshToken && 'refresh_token' } = stored ?? {};
-  const mark = await abandonedMark(stored, vault.kind, context);
+  const mark = await abandonedMark(stored, vault, context);
   const renewable = grant !== undefined && mark === undefined;
   const refusal = stored && new RefusalNote(binding, context).read(stored);
   const lasts = access !== undefined && (access.expiresAt ?? Number.POSITIVE_INFINITY) > context.clock.now();

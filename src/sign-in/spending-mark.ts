@@ -74,7 +74,8 @@ export async function readUnmarked(
     if (isDone(secrets) || !isMarked(secrets, spending)) return secrets;
     const condition = await lock.conditionOf(spending.holder);
     const isSilent = condition === 'unknown' && waitedMs >= silence;
-    if (isAbandoned(spending, condition, context) || isSilent) throw mayBeSpent(spending, condition, context);
+    const isGone = isAbandoned(spending, condition, context) || isSilent;
+    if (isGone && (await isStillMarked(vault, spending))) throw mayBeSpent(spending, condition, context);
     if (waitedMs >= LONGEST_REFRESH_MS) throw stillSpending(spending);
     await context.clock.sleep(LOOK_MS);
   }
@@ -83,13 +84,20 @@ export async function readUnmarked(
 /** Returns the mark of a process that is gone; undefined if there is none. Does not wait. */
 export async function abandonedMark(
   stored: Secrets | undefined,
-  kind: Vault['kind'],
+  vault: Pick<Vault, 'kind' | 'read'>,
   context: Parts['context'],
 ): Promise<Spending | undefined> {
   const spending = stored?.spending;
   if (stored === undefined || !isMarked(stored, spending)) return undefined;
-  const condition = await conditionOf(spending.holder, context.machine, kind === 'file');
-  return isAbandoned(spending, condition, context) ? spending : undefined;
+  const condition = await conditionOf(spending.holder, context.machine, vault.kind === 'file');
+  const isGone = isAbandoned(spending, condition, context);
+  return isGone && (await isStillMarked(vault, spending)) ? spending : undefined;
+}
+
+/** Reads again: a process may store the successor and end between a read and the look at that process. */
+async function isStillMarked(vault: Pick<Vault, 'read'>, { token, holder }: Spending): Promise<boolean> {
+  const found = (await vault.read())?.spending;
+  return found?.token === token && found.holder.nonce === holder.nonce;
 }
 
 function isAbandoned(

@@ -105,11 +105,13 @@ function scene(answers: (object | Error)[], parts: Parts = {}) {
     if (isHeld instanceof Error) throw isHeld;
     return isHeld;
   };
-  const lock = { holder, conditionOf: async () => parts.condition ?? 'dead', isStillHeld } as const;
+  const conditionOf = async (): Promise<HolderCondition> => parts.condition ?? 'dead';
+  const lock = { holder, conditionOf, isStillHeld };
   return {
     events,
     clientSecrets,
     vault,
+    lock,
     context,
     during,
     refreshParts,
@@ -499,7 +501,17 @@ test('a token that a process marked and did not replace is not sent again', asyn
     details: ['that process has ended', 'a refresh token works once, so it is not sent again'],
     next: advising('run `hooktrail login`'),
   });
-  expect(events).toEqual(['read']);
+  expect(events).toEqual(['read', 'read']);
+});
+
+test('the successor that a process stores right before it ends is used', async () => {
+  const { events, lock, run, store } = scene([], { stored: { ...old, spending: mark } });
+  lock.conditionOf = async () => {
+    store({ ...theirs, access: { token: 'good' } });
+    return 'dead';
+  };
+  expect((await run())?.token).toBe('good');
+  expect(events).toEqual(['read', 'read', 'read']);
 });
 
 test.each([
@@ -542,7 +554,7 @@ test('an old mark of a process that cannot be seen is not waited for', async () 
   const spending = { ...mark, since: NOON - 150_001 };
   const { events, run } = scene([granted], { stored: { ...old, spending }, condition: 'unknown' });
   await expect(run()).rejects.toMatchObject({ exitCode: 4 });
-  expect(events).toEqual(['read']);
+  expect(events).toEqual(['read', 'read']);
 });
 
 test('a mark of another token is none', async () => {
