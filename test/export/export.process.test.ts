@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
 import { startExporting } from '../support/exporting.ts';
 import { spawnHooktrail, startProcess } from '../support/process.ts';
+import { times } from '../support/sandbox.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -164,13 +166,17 @@ describe('a directory', () => {
   });
 
   test('accepts one export at a time, by whatever path', async () => {
-    await using exporting = await startExporting({ events: 1000, latencyMs: 40 });
+    await using exporting = await startExporting({ events: 1000 });
+    // The first has its lock and its manifest, and waits for an answer.
+    const hasBegun = () => existsSync(path.join(exporting.directory, 'manifest.json'));
+    const run = async () => {
+      if (hasBegun()) await new Promise(() => undefined);
+    };
+    exporting.control.fault('events', ...times(1000, { kind: 'run', run }));
     const first = startProcess(['events', 'export', exporting.directory, '--page-size', '10'], {
       env: exporting.env,
     });
-    await first.printed('stderr', /^/);
-    while (!(await stat(path.join(exporting.directory, 'manifest.json')).catch(() => undefined)))
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    await expect.poll(hasBegun).toBe(true);
     const alias = path.join(exporting.env['HOME'] as string, 'alias');
     await symlink(exporting.directory, alias);
     const { code, stderr } = await spawnHooktrail(
