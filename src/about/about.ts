@@ -2,7 +2,7 @@ import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import type { Cause } from '../explain/exact-counts.ts';
-import { againFrom, TwoReadings } from '../explain/two-readings.ts';
+import { againFrom, type SecondReading, TwoReadings } from '../explain/two-readings.ts';
 import { EventFilters } from '../filters/event-filters.ts';
 import { healthMembers } from '../health/health-json.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
@@ -111,8 +111,8 @@ export async function askAbout(
   const about = withEventSource(call, options, async (source) => {
     const names = source.askNames?.();
     const read = async (subject: Subject, chosen: EventFilters) => {
-      const again = againFrom(source, chosen);
-      const questions = new AboutQuestions(word, subject, { nameField, latencyField, again });
+      const second = againFrom(source, chosen);
+      const questions = new AboutQuestions(word, subject, { nameField, latencyField, second });
       asked.push(questions);
       await questions.askOf(source.readOutcomes(chosen, source.window));
       return questions;
@@ -192,14 +192,14 @@ class AboutQuestions {
     {
       nameField,
       latencyField,
-      again,
+      second: { again, showKept },
     }: {
       readonly nameField: FieldPath | undefined;
       readonly latencyField: FieldPath | undefined;
-      readonly again: (() => AsyncIterable<PageOfOutcomes>) | undefined;
+      readonly second: SecondReading;
     },
   ) {
-    this.#failures = new TwoReadings(again && (() => this.#keptOf(again())));
+    this.#failures = new TwoReadings({ again: again && (() => this.#keptOf(again())), showKept });
     const byName = subject.by === 'name' && nameField ? [[nameField]] : [];
     this.#keep = nameFilter(byName[0]?.[0] ?? SUBSCRIPTION, [subject.id ?? word]);
     this.#own = new HealthFold([[], [SUBSCRIPTION], ...byName], UTC, nameField);

@@ -1,62 +1,101 @@
 import type { FileHandle } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+import { faultText, ServiceError } from '../errors.ts';
 import { openRemovedFile } from '../files/folders.ts';
+import { openToRead } from '../files/whole-files.ts';
 import { Items } from '../items/items.ts';
 import type { PageOfOutcomes } from '../sources/event-source.ts';
 
-/** Each page: a byte for its outcome, four for the length of its lines, then the lines. */
-const HEADER_BYTES = 5;
-const OUTCOMES_OF_PAGE = [undefined, false, true];
-const LINE_END = 0x0a;
+/** A page's range of bytes in the file. The spans of its items count from there. */
+interface KeptPage {
+  readonly offset: number;
+  readonly length: number;
+  readonly spans: Uint32Array;
+  readonly checksum: number;
+  readonly haveFailed: boolean | undefined;
+}
 
-/** The file is removed once it is open: nobody else can read it, and it goes with the process. */
+/** Pages to read again: where they are in a file, or copies of them in a temporary file. Not both. */
 export class KeptPages {
-  #file: FileHandle | undefined;
+  readonly #pages: KeptPage[] = [];
+  #file = '';
+  /** Removed once it is open: nobody else can read it, and it goes with the process. */
+  #copies: FileHandle | undefined;
+  #copiedBytes = 0;
 
-  async add({ items, haveFailed }: PageOfOutcomes): Promise<void> {
-    if (items.count === 0) return;
-    this.#file ??= await openRemovedFile();
-    const lines = items.toLines();
-    const header = Buffer.alloc(HEADER_BYTES);
-    header.writeUInt8(OUTCOMES_OF_PAGE.indexOf(haveFailed));
-    header.writeUInt32LE(lines.length, 1);
-    await this.#file.appendFile(Buffer.concat([header, lines]));
+  /** Returns false for a page that is not a part of a file. */
+  addPlace({ items, haveFailed }: PageOfOutcomes): boolean {
+    const { origin, bytes, count } = items;
+    if (count === 0) return true;
+    if (!origin) return false;
+    const start = items.start(0);
+    const spans = Uint32Array.from(items.spans, (at) => at - start);
+    this.#file = origin.file;
+    this.#add(bytes.subarray(start, items.end(count - 1)), origin.offset + start, spans, haveFailed);
+    return true;
   }
 
+  async addCopy({ items, haveFailed }: PageOfOutcomes): Promise<void> {
+    if (items.count === 0) return;
+    this.#copies ??= await openRemovedFile();
+    const lines = items.toLines();
+    await this.#copies.appendFile(lines);
+    this.#add(lines, this.#copiedBytes, spansOfLines(items), haveFailed);
+    this.#copiedBytes += lines.length;
+  }
+
+  #add(bytes: Buffer, offset: number, spans: Uint32Array, haveFailed: boolean | undefined): void {
+    this.#pages.push({ offset, length: bytes.length, spans, checksum: crc32(bytes), haveFailed });
+  }
+
+  /** Throws `ServiceError` if the file has changed or cannot be read. */
   async *pages(): AsyncGenerator<PageOfOutcomes> {
-    const file = this.#file;
-    let at = 0;
-    while (file) {
-      const header = Buffer.alloc(HEADER_BYTES);
-      const { bytesRead } = await file.read(header, 0, HEADER_BYTES, at);
-      if (bytesRead === 0) return;
-      const lines = Buffer.allocUnsafe(header.readUInt32LE(1));
-      await readWhole(file, lines, at + HEADER_BYTES);
-      at += HEADER_BYTES + lines.length;
-      yield { items: itemsOfLines(lines), haveFailed: OUTCOMES_OF_PAGE[header.readUInt8()] };
+    if (this.#pages.length === 0) return;
+    const handle = this.#copies ?? (await openToRead(this.#file).catch(this.#throwUnreadable));
+    try {
+      for (const { offset, length, spans, checksum, haveFailed } of this.#pages) {
+        const bytes = await readRange(handle, offset, length).catch(this.#throwUnreadable);
+        if (crc32(bytes) !== checksum)
+          throw new ServiceError(`${this.#file} was changed while it was read`, {
+            next: 'run the command again',
+          });
+        yield { items: new Items(bytes, spans), haveFailed };
+      }
+    } finally {
+      if (handle !== this.#copies) await handle.close();
     }
   }
 
+  readonly #throwUnreadable = (error: unknown): never => {
+    const name = this.#copies ? 'the temporary file of events' : this.#file;
+    throw new ServiceError(`${name} cannot be read: ${faultText(error)}`, { cause: error });
+  };
+
   async close(): Promise<void> {
-    await this.#file?.close();
-    this.#file = undefined;
+    await this.#copies?.close();
+    this.#copies = undefined;
   }
 }
 
-async function readWhole(file: FileHandle, into: Buffer, at: number): Promise<void> {
-  let read = 0;
-  while (read < into.length) {
-    const { bytesRead } = await file.read(into, read, into.length - read, at + read);
-    if (bytesRead === 0) throw new Error('the temporary file of events is shorter than it was written');
+/** Ends with zeros if the file is shorter. */
+async function readRange(handle: FileHandle, offset: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length);
+  for (let read = 0; read < length; ) {
+    const { bytesRead } = await handle.read(bytes, read, length - read, offset + read);
+    if (bytesRead === 0) break;
     read += bytesRead;
   }
+  return bytes;
 }
 
-function itemsOfLines(lines: Buffer): Items {
-  const spans: number[] = [];
-  for (let start = 0; start < lines.length; ) {
-    const end = lines.indexOf(LINE_END, start);
-    spans.push(start, end);
-    start = end + 1;
+/** Spans in `toLines()`. */
+function spansOfLines(items: Items): Uint32Array {
+  const spans = new Uint32Array(2 * items.count);
+  let at = 0;
+  for (let item = 0; item < items.count; item++) {
+    spans[2 * item] = at;
+    at += items.end(item) - items.start(item);
+    spans[2 * item + 1] = at++;
   }
-  return new Items(lines, spans);
+  return spans;
 }

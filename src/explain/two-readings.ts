@@ -5,22 +5,31 @@ import type { TimeZone } from '../time/time-zone.ts';
 import { type Explanation, FailureReading } from './failure-reading.ts';
 import { KeptPages } from './kept-pages.ts';
 
-type ReadAgain = () => AsyncIterable<PageOfOutcomes>;
+type Pages = AsyncIterable<PageOfOutcomes>;
 
-/** Only stored events can be read again, not those of a pipe or of the service. */
-export function againFrom(source: EventSource, filters: EventFilters): ReadAgain | undefined {
-  const { readOutcomesAgain, window } = source;
-  return readOutcomesAgain && (() => readOutcomesAgain(filters, window));
+export interface SecondReading {
+  /** Absent for events of a pipe or of the service, which are read once. */
+  readonly again?: (() => Pages) | undefined;
+  readonly showKept: EventSource['showKept'];
 }
 
-/** Events that cannot be read again stay in the sample, or move to a temporary file. */
+export function againFrom(source: EventSource, filters: EventFilters): SecondReading {
+  const { readOutcomesAgain, window, showKept } = source;
+  return { again: readOutcomesAgain && (() => readOutcomesAgain(filters, window)), showKept };
+}
+
+/**
+ * A second reading takes the events of a file from their places, and those of an export from the source.
+ * Other events stay in the sample, or move to a temporary file.
+ */
 export class TwoReadings {
   readonly #reading = new FailureReading();
-  readonly #again: ReadAgain | undefined;
-  #kept: KeptPages | undefined;
+  readonly #second: SecondReading;
+  readonly #kept = new KeptPages();
+  #isKept = true;
 
-  constructor(again: ReadAgain | undefined) {
-    this.#again = again;
+  constructor(second: SecondReading) {
+    this.#second = second;
   }
 
   get sample(): FailureReading['sample'] {
@@ -29,34 +38,41 @@ export class TwoReadings {
 
   async see(page: PageOfOutcomes): Promise<void> {
     const { sample } = this;
-    const isLastRoom = !this.#again && sample.isWhole && !sample.hasRoomFor(page.items);
+    const { again } = this.#second;
+    const isLastRoom = !again && sample.isWhole && !sample.hasRoomFor(page.items);
     const before = isLastRoom ? sample.sampled : [];
     this.#reading.see(page.items, page.haveFailed);
-    if (this.#again || sample.isWhole) return;
-    if (!this.#kept) {
-      this.#kept = new KeptPages();
+    if (again) {
+      this.#isKept &&= this.#kept.addPlace(page);
+      return;
+    }
+    if (sample.isWhole) return;
+    if (isLastRoom)
       for (const hasFailed of [true, false])
-        await this.#kept.add({
+        await this.#kept.addCopy({
           items: Items.of(before.filter((event) => event.hasFailed === hasFailed).map(({ text }) => text)),
           haveFailed: hasFailed,
         });
-    }
-    await this.#kept.add(page);
+    await this.#kept.addCopy(page);
   }
 
   /** Call after the first reading. Hours and weekdays follow the zone. */
   async explain(zone: TimeZone): Promise<Explanation> {
     try {
-      const pages = this.#again?.() ?? this.#kept?.pages();
-      if (this.#reading.search(zone) && pages)
-        for await (const { items, haveFailed } of pages) this.#reading.count(items, haveFailed);
+      if (this.#reading.search(zone))
+        for await (const { items, haveFailed } of this.#pages()) this.#reading.count(items, haveFailed);
       return this.#reading.explanation;
     } finally {
       await this.close();
     }
   }
 
+  #pages(): Pages {
+    const { again, showKept } = this.#second;
+    return again && !this.#isKept ? again() : showKept(this.#kept.pages());
+  }
+
   async close(): Promise<void> {
-    await this.#kept?.close();
+    await this.#kept.close();
   }
 }

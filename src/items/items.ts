@@ -1,5 +1,11 @@
 export type ListKind = 'events' | 'event-types' | 'subscriptions';
 
+/** Where a page's bytes begin in a file. */
+export interface FileOrigin {
+  readonly file: string;
+  readonly offset: number;
+}
+
 /**
  * Valid JSON values (UTF-8) without white space between tokens, in order in `bytes` with at least one byte
  * between them. Immutable.
@@ -14,6 +20,8 @@ export class Items {
    * that is the event; 0 if missing. Undefined if not located yet.
    */
   readonly fieldOffsets: readonly number[] | undefined;
+  /** Undefined if `bytes` are not a part of a file as they are. */
+  readonly origin: FileOrigin | undefined;
 
   constructor(bytes: Buffer, spans: ArrayLike<number>) {
     this.bytes = bytes;

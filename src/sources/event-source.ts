@@ -64,6 +64,8 @@ export interface EventSource {
   readonly readOutcomesAgain?:
     | ((filters: EventFilters, within?: Bounds) => AsyncIterable<PageOfOutcomes>)
     | undefined;
+  /** Shows the progress of pages that were kept, and stops at a signal. */
+  readonly showKept: (pages: AsyncIterable<PageOfOutcomes>) => AsyncIterable<PageOfOutcomes>;
   /**
    * Warns of unknown times and outcomes, and returns the number of unknown outcomes. `among` is how many of
    * the items read have one.
@@ -111,6 +113,8 @@ export async function withEventSource<Result>(
     const isForPeople = format?.format === 'table' || format?.format === 'markdown';
     if (ids && isForPeople) reporter.notice(mixText(ids));
   };
+  const showKept: EventSource['showKept'] = (pages) =>
+    showProgress(untilAborted(pages, context.signal), context, reporter);
   const now = context.clock.now();
   const byIds = filters.withSubscriptions(filters.subscriptionIds);
   if (from !== undefined) {
@@ -136,6 +140,7 @@ export async function withEventSource<Result>(
       readOutcomesAgain: isReadOnce
         ? undefined
         : (chosen, within) => readByOutcome(readAgain, true, unknownOutcomes, chosen, within),
+      showKept,
       warnOfUnknown,
       mixedMarketplaces,
       noteMixed,
@@ -170,6 +175,7 @@ export async function withEventSource<Result>(
       read,
       readOutcomes: (chosen, within, direction) =>
         readByOutcome(read, undefined, unknownOutcomes, chosen, within, direction),
+      showKept,
       warnOfUnknown,
       mixedMarketplaces,
       noteMixed,
@@ -189,6 +195,13 @@ export async function withEventSource<Result>(
       for (const names of named) names.close();
     });
   });
+}
+
+async function* untilAborted<Page>(pages: AsyncIterable<Page>, signal: AbortSignal): AsyncGenerator<Page> {
+  for await (const page of pages) {
+    signal.throwIfAborted();
+    yield page;
+  }
 }
 
 /** Test and live events may share a service, and their failures look alike. */

@@ -157,15 +157,20 @@ export async function openWithProgress(
   }
 }
 
-export async function* showProgress(
-  pages: AsyncIterable<FoundPage>,
+type CountedPage = Pick<FoundPage, 'items'> & Partial<Pick<FoundPage, 'total'>>;
+
+export async function* showProgress<Page extends CountedPage>(
+  pages: AsyncIterable<Page>,
   context: Watching,
   reporter: Reporter,
-): AsyncGenerator<FoundPage> {
+): AsyncGenerator<Page> {
   yield* counted(pages, startProgress(context, reporter, 'reading'));
 }
 
-async function* counted(pages: AsyncIterable<FoundPage>, progress: Progress): AsyncGenerator<FoundPage> {
+async function* counted<Page extends CountedPage>(
+  pages: AsyncIterable<Page>,
+  progress: Progress,
+): AsyncGenerator<Page> {
   let events = 0;
   try {
     for await (const page of pages) {

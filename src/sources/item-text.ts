@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { advise, hooktrail } from '../advice.ts';
 import { ServiceError } from '../errors.ts';
 import { encodingOf } from '../files/whole-files.ts';
-import { Items, offsetsOfItem } from '../items/items.ts';
+import { type FileOrigin, Items, offsetsOfItem } from '../items/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
 import { recordOffsets } from '../items/known-cursor.ts';
 import { recordKey } from '../paging/page.ts';
@@ -12,25 +12,28 @@ interface FoundRecords {
   /** True if several members of an item could be the event, which leaves its known fields unknown. */
   readonly hasDoubtful: boolean;
   readonly fieldOffsets: readonly number[] | undefined;
+  readonly origin: FileOrigin | undefined;
 }
 
 export class RecordItems extends Items {
   readonly keys: Float64Array;
   readonly hasDoubtful: boolean;
   override readonly fieldOffsets: readonly number[] | undefined;
+  override readonly origin: FileOrigin | undefined;
 
-  constructor({ bytes, spans }: Items, { keys, hasDoubtful, fieldOffsets }: FoundRecords) {
+  constructor({ bytes, spans }: Items, { keys, hasDoubtful, fieldOffsets, origin }: FoundRecords) {
     super(bytes, spans);
     this.keys = keys;
     this.hasDoubtful = hasDoubtful;
     this.fieldOffsets = fieldOffsets;
+    this.origin = origin;
   }
 
   override pick(indexes: readonly number[]): this {
-    const { hasDoubtful, fieldOffsets } = this;
+    const { hasDoubtful, fieldOffsets, origin } = this;
     const keys = Float64Array.from(indexes, (index) => this.keys[index] as number);
     const picked = fieldOffsets && indexes.flatMap((index) => offsetsOfItem(fieldOffsets, index));
-    return new RecordItems(super.pick(indexes), { keys, hasDoubtful, fieldOffsets: picked }) as this;
+    return new RecordItems(super.pick(indexes), { keys, hasDoubtful, fieldOffsets: picked, origin }) as this;
   }
 }
 
@@ -41,10 +44,14 @@ const NEWLINE = 0x0a;
 
 /**
  * Parses NDJSON or consecutive JSON arrays, in any layout, in linear time however the text is split. Throws
- * `ServiceError` that begins with `name` and gives the line.
+ * `ServiceError` that begins with `name` and gives the line. `file` is the path of a file that has this text.
  */
-export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string): AsyncGenerator<RecordItems> {
-  const parser = new ItemTextParser(name);
+export async function* itemsOfText(
+  pieces: AsyncIterable<Buffer>,
+  name: string,
+  file?: string,
+): AsyncGenerator<RecordItems> {
+  const parser = new ItemTextParser(name, file);
   let held: Buffer[] = [];
   let length = 0;
   // Parse an incomplete object again only once twice as much has arrived. A piece that ends a line is the
@@ -97,11 +104,14 @@ function noteObject(scanner: JsonScanner, objects: FoundObjects, start: number, 
 
 class ItemTextParser {
   readonly #name: string;
+  readonly #file: string | undefined;
   #state: keyof typeof NEXT = 'start';
   #lines = 0;
+  #offset = 0;
 
-  constructor(name: string) {
+  constructor(name: string, file: string | undefined) {
     this.#name = name;
+    this.#file = file;
   }
 
   /** Returns the complete objects and the rest; `isEnd` if no more bytes follow. */
@@ -118,11 +128,14 @@ class ItemTextParser {
     for (let at = read.indexOf(NEWLINE); at !== -1; at = read.indexOf(NEWLINE, at + 1)) this.#lines++;
     const found = new Items(read, spans);
     const isSpaced = scanner.spaced && found.count > 0;
+    const isCopied = isSpaced || this.#file === undefined;
     const items = new RecordItems(isSpaced ? found.compacted() : found, {
       keys: Float64Array.from(objects.keys),
       hasDoubtful: objects.hasDoubtful,
       fieldOffsets: isSpaced ? undefined : objects.fieldOffsets,
+      origin: isCopied ? undefined : { file: this.#file, offset: this.#offset },
     });
+    this.#offset += used;
     return { items, rest: bytes.subarray(used) };
   }
 

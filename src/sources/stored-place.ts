@@ -40,13 +40,14 @@ export async function openPlace(place: string, options: PlaceOptions): Promise<P
   const handle = await openToRead(place).catch(unreadable);
   if (await isParquet(handle)) return placeOfText(place, Readable.from(linesInParquet(handle)), options);
   const { size } = await handle.stat();
+  const file = isGzip(await startOf(handle)) ? undefined : place;
   const stream = handle.createReadStream({ start: 0, highWaterMark: PIECE_BYTES });
-  return placeOfText(place, stream, options, () => stream.bytesRead / size);
+  const pages = pagesOfText(place, stream, options, file);
+  return { lists: [withShare(pages, () => stream.bytesRead / size)] };
 }
 
-function placeOfText(name: string, stream: Readable, options: PlaceOptions, shareRead?: () => number): Place {
-  const pages = pagesOfText(name, stream, options);
-  return { lists: [shareRead ? withShare(pages, shareRead) : pages] };
+function placeOfText(name: string, stream: Readable, options: PlaceOptions): Place {
+  return { lists: [pagesOfText(name, stream, options)] };
 }
 
 async function* withShare(
@@ -60,10 +61,19 @@ async function* withShare(
 const PARQUET = 'PAR1';
 
 export async function isParquet(handle: FileHandle): Promise<boolean> {
+  return (await startOf(handle)).toString('latin1') === PARQUET;
+}
+
+/** RFC 1952, section 2.3.1. */
+function isGzip(start: Buffer): boolean {
+  return start[0] === 0x1f && start[1] === 0x8b;
+}
+
+async function startOf(handle: FileHandle): Promise<Buffer> {
   const start = Buffer.alloc(PARQUET.length);
   // A directory cannot be read; that is reported later.
   await handle.read(start, 0, start.length, 0).catch(() => undefined);
-  return start.toString('latin1') === PARQUET;
+  return start;
 }
 
 export async function parquetFile(handle: FileHandle) {
@@ -100,18 +110,22 @@ function unreadablePlace(place: string, error: NodeJS.ErrnoException): Hooktrail
   });
 }
 
-/** Doubts a place without deliveries, and one whose only object has a list of events. */
+/**
+ * Doubts a place without deliveries, and one whose only object has a list of events. `file` is the path of a
+ * file that has the text as it is.
+ */
 async function* pagesOfText(
   name: string,
   stream: Readable,
   { context: { signal }, comparesOutcomes, onDoubt }: PlaceOptions,
+  file?: string,
 ): AsyncGenerator<FoundPage> {
   let objects = 0;
   let list: string | undefined;
   let hasFailed = false;
   let hasDelivered = false;
   try {
-    for await (const items of itemsOfText(decompressed(stream), name)) {
+    for await (const items of itemsOfText(decompressed(stream), name, file)) {
       signal.throwIfAborted();
       if (objects === 0) {
         refuseOthers(items, name);
@@ -178,7 +192,7 @@ function listIn(items: Items): string | undefined {
   );
 }
 
-/** Decompresses gzip (RFC 1952, section 2.3.1). The first piece has any byte order mark. */
+/** Decompresses gzip. The first piece has any byte order mark. */
 export async function* decompressed(stream: Readable, flag = '--from'): AsyncGenerator<Buffer> {
   let start: Buffer = Buffer.alloc(0);
   for await (const piece of stream.iterator({ destroyOnReturn: false })) {
@@ -193,5 +207,5 @@ export async function* decompressed(stream: Readable, flag = '--from'): AsyncGen
     yield start;
     yield* stream;
   })();
-  yield* start[0] === 0x1f && start[1] === 0x8b ? gunzipped(all) : all;
+  yield* isGzip(start) ? gunzipped(all) : all;
 }

@@ -1,7 +1,13 @@
+import { createReadStream } from 'node:fs';
+import { appendFile, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { expect, test } from 'vitest';
 import { FailureReading } from '../../src/explain/failure-reading.ts';
-import { TwoReadings } from '../../src/explain/two-readings.ts';
+import { type SecondReading, TwoReadings } from '../../src/explain/two-readings.ts';
 import { Items } from '../../src/items/items.ts';
+import type { PageOfOutcomes } from '../../src/sources/event-source.ts';
+import { itemsOfText } from '../../src/sources/item-text.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 import { withEventInside } from '../support/shape.ts';
 
@@ -34,13 +40,15 @@ const pages = Array.from({ length: EVENTS / PAGE }, (_, page) =>
 const isBad = (index: number) => index % 7 === 3 && index % 5 === 1;
 const indexes = Array.from({ length: EVENTS }, (_, index) => index);
 
+const showKept = (kept: AsyncIterable<PageOfOutcomes>) => kept;
+
 test('of more events than the sample has, causes and effects are counted in all, read again or kept', async () => {
   const readAgain = async function* () {
     for (const items of pages) yield { items, haveFailed: undefined };
   };
   const found = [];
   for (const again of [readAgain, undefined]) {
-    const failures = new TwoReadings(again);
+    const failures = new TwoReadings({ again, showKept });
     for (const items of pages) await failures.see({ items, haveFailed: undefined });
     expect(failures.sample.isWhole).toBe(false);
     found.push(await failures.explain(UTC));
@@ -67,6 +75,49 @@ test('of more events than the sample has, causes and effects are counted in all,
       ].sort((a, b) => b.failed - a.failed),
     ],
   ]);
+});
+
+const secondReading: SecondReading = {
+  again: () => {
+    throw new Error('the file is read again as it was parsed');
+  },
+  showKept,
+};
+
+/** Reads a file of these lines, then changes it before the second reading. */
+async function explainFile(lines: readonly string[], change: (file: string) => Promise<void>) {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'second-reading-'));
+  const file = path.join(folder, 'events.ndjson');
+  try {
+    await writeFile(file, lines.join('\n'));
+    const failures = new TwoReadings(secondReading);
+    const stream = createReadStream(file, { highWaterMark: 100_000 });
+    for await (const items of itemsOfText(stream, file, file)) {
+      const events = [...Array(items.count).keys()].filter((item) => items.text(item).length > '{}'.length);
+      await failures.see({ items: items.pick(events), haveFailed: undefined });
+    }
+    expect(failures.sample.isWhole).toBe(false);
+    await change(file);
+    return await failures.explain(UTC);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+test('events of a file are counted where they are in it, and a changed file is an error', async () => {
+  const lines = pages.flatMap((items) => items.texts().flatMap((text) => ['{}', String(text)]));
+  const { causes, events } = await explainFile(lines, (file) => appendFile(file, 'another line'));
+  const bad = indexes.filter(isBad).length;
+  expect(events).toBe(EVENTS);
+  expect(
+    causes.map(({ conditions, ...count }) => [conditions.map(({ text }) => text), count.failed]),
+  ).toEqual([[['eventType = t3', 'region = r1'], bad]]);
+  for (const change of [
+    (file: string) => truncate(file, 100),
+    (file: string) => writeFile(file, lines.join('\n').replace('"r1"', '"r2"')),
+  ])
+    await expect(explainFile(lines, change)).rejects.toThrow('events.ndjson was changed while it was read');
+  await expect(explainFile(lines, (file) => rm(file))).rejects.toThrow('events.ndjson cannot be read');
 });
 
 test('a span of time has the first and the last event of all, where the sample is a part', () => {
