@@ -49,6 +49,7 @@ const inOneShape = [
   'test/export/{export-damage,export-manifest,export-part,export-plan,export-window}',
   'test/export/{part-reader,planted-files,side-by-side}',
   'test/formats/output-file',
+  'test/health/{health-text,reported-change}',
   'test/report/report-page',
   'test/search/search-terminal',
   'test/watch/{watch-follower,watch-state}',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type KeptRows, WatchedRows } from '../../src/health/watched-rows.ts';
-import { memberPath } from '../../src/items/field-path.ts';
+import { areKeptRows, type KeptRows, type RowRules, WatchedRows } from '../../src/health/watched-rows.ts';
+import { memberPath, parseFieldPath } from '../../src/items/field-path.ts';
 import { type Instant, instantAt } from '../../src/time/instant.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 import type { WatchedItem } from '../../src/watch/watch-follower.ts';
@@ -26,10 +26,7 @@ function itemOf({ row, at, hasFailed }: MadeEvent): WatchedItem {
   return { key: made, text: Buffer.from(text), createdOn, createdBefore: START + at * SECOND + 1 };
 }
 
-function startRows(
-  given: { failures?: number; lengthMs?: number; remindMs?: number; overlapMs?: number; windowMs?: number },
-  kept?: KeptRows,
-) {
+function startRows(given: Partial<RowRules>, kept?: KeptRows) {
   const rules = {
     by: [memberPath('subscriptionId')],
     zone: UTC,
@@ -177,5 +174,208 @@ describe('rows of a watch', () => {
       recent: 'FSFSSF',
       edge: false,
     });
+  });
+
+  /** An event of the first row that fails, unless its fields say otherwise. */
+  function failureOf(at: number, fields: object, isDated = true): WatchedItem {
+    const created = instantAt(START + at * SECOND) as Instant;
+    const text = textInShape({
+      eventId: `e${++made}`,
+      eventType: 'a',
+      subscriptionId: ROWS[0],
+      publishStatus: 'FAILED',
+      ...(isDated ? { createdOn: created.text } : {}),
+      ...fields,
+    });
+    const createdOn = isDated ? created : undefined;
+    return { key: made, text: Buffer.from(text), createdOn, createdBefore: START + at * SECOND };
+  }
+
+  test('leave out events of unknown outcome, and take one without a time at the latest it can be of', () => {
+    const rows = startRows({ failures: 1 });
+    rows.reach(START);
+    rows.see([
+      failureOf(1, { publishStatus: 'PENDING' }),
+      failureOf(2, { publishStatus: undefined }),
+      failureOf(3, {}, false),
+    ]);
+    expect(rows.pending).toEqual([
+      {
+        key: JSON.stringify(ROWS[0]),
+        change: 'failing',
+        previous: null,
+        since: '2026-11-20T12:00:03.000Z',
+        until: null,
+        reminder: false,
+        run: { failed: 1, events: 1 },
+        row: {
+          state: 'failing',
+          failed: 1,
+          events: 1,
+          failingSince: '2026-11-20T12:00:03.000Z',
+          edge: true,
+          lastFailed: '2026-11-20T12:00:03.000Z',
+          lastError: null,
+          lastSuccess: null,
+          silentSince: null,
+          usualGapSeconds: null,
+          recent: 'F',
+        },
+      },
+    ]);
+  });
+
+  test('are of each combination of several fields, with the last error, whatever succeeded since', () => {
+    const rows = startRows({ by: [memberPath('kind'), memberPath('n')], failures: 2 });
+    rows.reach(START);
+    rows.see([
+      failureOf(1, { kind: 'x', n: 12345678901234567890n.toString() }),
+      failureOf(2, { kind: 'x', delivery: { lastError: '503' } }),
+      failureOf(3, { kind: 'y', delivery: { lastError: 'other' } }),
+      failureOf(4, { kind: 'x', publishStatus: 'SUCCESS', delivery: { lastError: 'not this' } }),
+      failureOf(5, { kind: 'x' }),
+    ]);
+    expect([...rows.rows.keys()]).toEqual(['"x"\n"12345678901234567890"', '"x"\nnull', '"y"\nnull']);
+    expect(rows.pending.map(({ key, run, row }) => ({ key, run, error: row.lastError }))).toEqual([
+      { key: '"x"\nnull', run: { failed: 2, events: 3 }, error: '503' },
+    ]);
+  });
+
+  test('know up to twenty names of those their events are for, each once', () => {
+    const rows = startRows({ nameField: parseFieldPath('customer', '--name-field') });
+    const names = Array.from({ length: 22 }, (_, index) => `name ${index}`);
+    rows.see([...names, ...names].map((customer, at) => failureOf(at, { customer })));
+    expect([...rows.rows.values()].map((row) => row.names)).toEqual([names.slice(0, 20)]);
+  });
+
+  test('count an event that appears late in its own hour, for as long as that is in the window', () => {
+    const HOUR_SECONDS = 3600;
+    const rows = startRows({ windowMs: HOUR_SECONDS * SECOND });
+    const see = (at: number, hasFailed: boolean) => rows.see([itemOf({ row: 0, at, hasFailed })]);
+    const first = START / (HOUR_SECONDS * SECOND);
+    const counted = () =>
+      rows.rows.get(JSON.stringify(ROWS[0]))?.hours.map(([hour, ...counts]) => [hour - first, ...counts]);
+    rows.reach(START);
+    see(HOUR_SECONDS + 10, false);
+    see(10, true);
+    see(HOUR_SECONDS + 20, true);
+    see(20, false);
+    expect(counted()).toEqual([
+      [0, 1, 2],
+      [1, 1, 2],
+    ]);
+    // The window begins in the first hour until then.
+    rows.reach(START + 2 * HOUR_SECONDS * SECOND - 1);
+    expect(counted()).toHaveLength(2);
+    rows.reach(START + 2 * HOUR_SECONDS * SECOND);
+    expect(counted()).toEqual([[1, 1, 2]]);
+  });
+
+  test('have an address that stays when the service no longer names it, and no run after a change of endpoint', () => {
+    const rows = startRows({ failures: 2 });
+    const key = JSON.stringify(ROWS[0]);
+    rows.reach(START);
+    rows.see([itemOf({ row: 0, at: 1, hasFailed: true })]);
+    rows.setSilence(key, { since: instantAt(START) as Instant, usualGapSeconds: 60 });
+    rows.setEndpoint(key, 'off', 'a.example');
+    rows.setEndpoint(key, 'on', null);
+    expect(rows.rows.get(key)).toMatchObject({ address: 'a.example', silence: null, unsettled: [] });
+    rows.see([itemOf({ row: 0, at: 2, hasFailed: true })]);
+    expect(rows.pending).toEqual([]);
+    rows.see([itemOf({ row: 0, at: 3, hasFailed: true })]);
+    expect(told(rows)).toEqual([{ row: 0, change: 'failing', since: 2, until: null }]);
+    // The same state again ends nothing.
+    rows.setEndpoint(key, 'on', 'b.example');
+    expect(rows.rows.get(key)).toMatchObject({ address: 'b.example' });
+    expect(rows.rows.get(key)?.unsettled).toHaveLength(2);
+  });
+
+  test('that are off or silent report that state, and since when', () => {
+    const rows = startRows({ failures: 1 });
+    const key = JSON.stringify(ROWS[0]);
+    rows.reach(START);
+    rows.setSilence(key, { since: instantAt(START - SECOND) as Instant, usualGapSeconds: 60 });
+    rows.reach(START + SECOND);
+    rows.setEndpoint(key, 'off', null);
+    rows.see([itemOf({ row: 0, at: 2, hasFailed: true })]);
+    expect(rows.pending.map(({ change, previous, run, row }) => ({ change, previous, run, row }))).toEqual([
+      {
+        change: 'silent',
+        previous: null,
+        run: null,
+        row: expect.objectContaining({
+          state: 'silent',
+          events: 0,
+          silentSince: '2026-11-20T11:59:59Z',
+          usualGapSeconds: 60,
+        }),
+      },
+      {
+        change: 'off',
+        previous: 'silent',
+        run: null,
+        row: expect.objectContaining({ state: 'off', failingSince: null, edge: false, silentSince: null }),
+      },
+    ]);
+  });
+
+  test('keep what was not reported yet', () => {
+    const rows = startRows({ failures: 1 });
+    rows.reach(START);
+    rows.see([itemOf({ row: 0, at: 1, hasFailed: true })]);
+    const kept = JSON.parse(JSON.stringify(rows.kept));
+    expect(areKeptRows(kept)).toBe(true);
+    expect(startRows({ failures: 1 }, kept).pending).toEqual(rows.pending);
+    expect(startRows({}).kept).toEqual({ isRead: false, rows: [], pending: [] });
+  });
+});
+
+describe('rows that a state keeps', () => {
+  const row = {
+    settled: { lastMs: 1, recent: '', run: null },
+    unsettled: [],
+    hours: [],
+    names: [],
+    endpoint: 'on',
+    reported: { level: 'fine' },
+  };
+  const keptWith = (parts: object) => ({ isRead: true, rows: [['key', { ...row, ...parts }]], pending: [] });
+  const pendingWith = (parts: object) => ({ isRead: true, rows: [], pending: [parts] });
+
+  test.each<[object]>([
+    [{ isRead: false, rows: [], pending: [] }],
+    [keptWith({})],
+    [keptWith({ settled: { ...row.settled, run: {} } })],
+    ...['off', 'gone'].map((endpoint): [object] => [keptWith({ endpoint })]),
+    ...['failing', 'silent', 'off', 'gone'].map((level): [object] => [keptWith({ reported: { level } })]),
+    ...['recovered', 'failing', 'silent', 'off', 'gone'].map((change): [object] => [
+      pendingWith({ key: 'k', change }),
+    ]),
+  ])('are %j', (kept) => {
+    expect(areKeptRows(kept)).toBe(true);
+  });
+
+  test.each<[unknown]>([
+    [undefined],
+    [[]],
+    [{ isRead: 1, rows: [], pending: [] }],
+    [{ isRead: true, rows: {}, pending: [] }],
+    [{ isRead: true, rows: [], pending: {} }],
+    [{ isRead: true, rows: ['ab'], pending: [] }],
+    [{ isRead: true, rows: [[1, row]], pending: [] }],
+    [{ isRead: true, rows: [['key', 1]], pending: [] }],
+    [keptWith({ settled: 1 })],
+    [keptWith({ settled: { ...row.settled, lastMs: '1' } })],
+    [keptWith({ settled: { ...row.settled, recent: 1 } })],
+    [keptWith({ settled: { ...row.settled, run: 1 } })],
+    ...['unsettled', 'hours', 'names'].map((name): [unknown] => [keptWith({ [name]: {} })]),
+    [keptWith({ endpoint: 'up' })],
+    [keptWith({ reported: 1 })],
+    [keptWith({ reported: { level: 'recovered' } })],
+    [pendingWith([])],
+    [pendingWith({ key: 1, change: 'off' })],
+    [pendingWith({ key: 'k', change: 'fine' })],
+  ])('are not %j', (kept) => {
+    expect(areKeptRows(kept)).toBe(false);
   });
 });
