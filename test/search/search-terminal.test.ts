@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { Pager } from '../../src/context.ts';
 import { ClosedPipeError } from '../../src/errors.ts';
+import { clock } from '../support/clock.ts';
 import { startHooktrail } from '../support/program.ts';
 import { type Searching, startSearching } from '../support/searching.ts';
 
@@ -102,11 +103,15 @@ describe('a search on a terminal', () => {
     const args = ['events', 'search', '--page-size', '10', '--concurrency', '1'];
     const env = { ...searching.env, NO_COLOR: '1' };
     const running = startHooktrail(args, { env, terminal: 160 });
-    // The second page is sent once the progress was visible.
-    const seen = async () =>
-      await expect.poll(() => running.screen, { timeout: 20_000 }).toContain('searching: ');
-    searching.control.fault('events', { kind: 'pass' }, { kind: 'run', run: seen });
+    // The second page is sent once the progress is visible.
+    const screenLater = () => {
+      clock.advance(500);
+      return running.screen;
+    };
+    const isSeen = () => expect.poll(screenLater).toContain('searching: ');
+    searching.control.fault('events', { kind: 'pass' }, { kind: 'run', run: isSeen });
     expect((await running.finished).code).toBe(0);
+    expect(running.screen).toContain('searching: ');
     // A carriage return or an erased line overwrites what a spinner wrote, since no frame contains a line
     // feed.
     const lines = running.screen
