@@ -10,14 +10,14 @@ const isFaultRun = process.env['npm_lifecycle_event'] === 'faults';
 const sampling = { runner: 'test/support/sampling-runner.ts' };
 const sample = isSampled ? sampling : {};
 
-/** In each run of `.ci/run` another half of the tests run a second time. */
+/** In each run of `.ci/run` another third of the tests run a second time. */
 const isWholeRun = process.env['npm_lifecycle_event'] === 'test' && !isSampled;
 const sampleOfFlat = isSampled || isWholeRun ? sampling : {};
 
 /** One test in so many is drawn: of those that run a second time, of processes, and of a machine. */
-const ONE_OF_FLAT = isWholeRun ? 2 : 12;
-const ONE_OF_PROCESS = 2;
-const ONE_OF_MACHINE = 5;
+const ONE_OF_FLAT = isWholeRun ? 3 : 24;
+const ONE_OF_PROCESS = 4;
+const ONE_OF_MACHINE = 10;
 
 /** What works on items or hands them on runs again with a service that keeps everything at the top of an item. */
 const inBothShapes = [

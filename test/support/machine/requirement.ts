@@ -109,7 +109,7 @@ export default function setup(): () => void {
     if (needs.length > 0) console.log(`\nSkipped, since this machine lacks them: ${needs.join(', ')}.`);
     if (isSampled)
       console.log(
-        'Skipped, since npm test draws a sample: half of the tests of processes, most of those with flat items or with tools, and knip.',
+        'Skipped, since npm test draws a sample: most tests of processes, with flat items or with tools, and knip.',
       );
     if (needs.length > 0 || isSampled)
       console.log('All of them run with: bash .ci/run (on Debian, as root, which installs the tools).');
