@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
 import type { CommandTree, Example } from '../command.ts';
-import { type FilterKey, filterKeys } from '../filters/filter-keys.ts';
+import { type FilterKey, filterKeys } from '../items/filter-keys.ts';
 import type { FlagType } from '../settings/flag-values.ts';
 import { settingDefaults, settingNames } from '../settings/setting-names.ts';
 import { version } from '../version.ts';

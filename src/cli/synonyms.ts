@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type Advice, advise, hooktrail } from '../advice.ts';
-import { fieldFlag, filterKeys } from '../filters/filter-keys.ts';
+import { fieldFlag } from '../filters/filter-words.ts';
+import { filterKeys } from '../items/filter-keys.ts';
 import { wordsOf } from './help-text.ts';
 
 const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 import { type AdvisedCommand, hooktrailOver } from '../advice.ts';
 import { EventFilters } from '../filters/event-filters.ts';
 import { isOfZone } from '../items/field-path.ts';
+import type { FilterField } from '../items/filter-keys.ts';
 import { type CauseCondition, fieldConditionsOf, isServiceFilter } from './cause-conditions.ts';
 import type { Cause } from './exact-counts.ts';
 import type { Explained } from './explain.ts';
@@ -50,7 +51,7 @@ function narrowedFilters(conditions: readonly CauseCondition[], filters: EventFi
     const { field, value } = condition;
     if (!isServiceFilter(condition)) rest.push(condition);
     else if (field === 'eventType') narrowed = narrowed.withTypes([value as string], [value as string]);
-    else narrowed = narrowed.withValues('subscriptionId', [value as string]);
+    else narrowed = narrowed.withValues(field as FilterField, [value as string]);
   }
   return { filters: narrowed, rest };
 }

@@ -1,5 +1,6 @@
 import { exactValue } from '../items/exact-numbers.ts';
 import { fieldPath, memberPath, pathText } from '../items/field-path.ts';
+import { filterKeys, ignoresCase } from '../items/filter-keys.ts';
 import { type Condition, conditionOn } from '../items/item-conditions.ts';
 import { isGuid } from '../items/items.ts';
 import { NO_VALUE } from '../sample/sample-field.ts';
@@ -43,7 +44,7 @@ export function fieldCondition(test: FieldTest): CauseCondition {
     const value = exactValue(json);
     const exact = conditionOn(path, op, json);
     const condition = isServiceFilter({ field: path.text, op, value })
-      ? { ...exact, ignoresCase: true }
+      ? { ...exact, ignoresCase: ignoresCase(path.text) }
       : exact;
     return { field: path.text, op, value, condition, text: condition.text };
   }
@@ -52,17 +53,15 @@ export function fieldCondition(test: FieldTest): CauseCondition {
   return { field: path.text, op: limit.op, value: exactValue(limit.json), condition, text: condition.text };
 }
 
-/**
- * The service has filters for these, which ignore case (service description, part 4). It would read a type
- * with `*` or a comma as a pattern or a list.
- */
+/** A text with `*` or a comma would be a pattern or a list on a command line. */
 export function isServiceFilter({
   field,
   op,
   value,
 }: Pick<CauseCondition, 'field' | 'op' | 'value'>): boolean {
   if (op !== '=' || typeof value !== 'string' || value === '') return false;
-  return field === 'eventType' ? !/[*,\\]/.test(value) : field === 'subscriptionId' && isGuid(value);
+  const key = filterKeys.find((one) => one.field === field);
+  return key?.kind === 'guid' ? isGuid(value) : key !== undefined && !/[*,\\]/.test(value);
 }
 
 /** Numbers and instants compare by value, dates without a zone as text. */

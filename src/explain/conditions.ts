@@ -1,5 +1,6 @@
 import { bareText } from '../items/canonical-json.ts';
 import { compareNumbers, isNumber } from '../items/exact-numbers.ts';
+import { FILTER_FIELDS } from '../items/filter-keys.ts';
 import { isGuid } from '../items/items.ts';
 import { FIRST_CODE, NO_VALUE, NULL_TEXT, type SampleField } from '../sample/sample-field.ts';
 import type { SampleTable } from '../sample/sample-table.ts';
@@ -22,8 +23,13 @@ const MIN_FAILED = 2;
 /** Count a field by its cells instead of by rows if fewer than one row in this many has it. */
 const ROWS_OF_CELL = 4;
 
-/** The service filters by these (service description, part 4), so they are the preferred names. */
-const FILTER_FIELDS = ['subscriptionId', 'eventType'];
+/**
+ * The service filters by these, so they are the preferred names. Each event has its own id, and the status is
+ * the failure itself.
+ */
+const PREFERRED_FIELDS: readonly string[] = FILTER_FIELDS.filter(
+  (field) => field !== 'eventId' && field !== 'publishStatus',
+);
 
 /**
  * Costs in the unit of scores, log likelihood. A score has to exceed the cost of its form. Costs of names are
@@ -239,7 +245,7 @@ function addTo({ events, failed }: CountsByCode, code: number, count: number, fa
 }
 
 export function isFilterField({ steps, derivation }: SampleField): boolean {
-  return steps.length === 1 && !derivation && FILTER_FIELDS.includes(steps[0] as string);
+  return steps.length === 1 && !derivation && PREFERRED_FIELDS.includes(steps[0] as string);
 }
 
 function isTime(json: string | undefined): boolean {

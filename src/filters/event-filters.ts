@@ -1,10 +1,10 @@
 import { advise, hooktrail } from '../advice.ts';
 import { UsageError } from '../errors.ts';
 import { type FieldPath, isOfZone } from '../items/field-path.ts';
+import { FILTER_FIELDS, type FilterField, filterKeys } from '../items/filter-keys.ts';
 import type { Condition } from '../items/item-conditions.ts';
 import { itemFilter, type KeepItems } from '../items/item-filter.ts';
 import { type Items, isObject, notAGuid } from '../items/items.ts';
-import { FILTER_FIELDS, type FilterField } from '../items/known-fields.ts';
 import { marketplaceFilter } from '../names/marketplaces.ts';
 import { nameFilter } from '../names/name-filter.ts';
 import type { Queries, Query } from '../paging/event-query.ts';
@@ -12,7 +12,7 @@ import { compareInstants, type Instant, knownInstant, milliseconds } from '../ti
 import { resolveTime, type Time } from '../time/resolve-time.ts';
 import { notATime } from '../time/time-advice.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
-import { escapeCommas, filterKeys } from './filter-keys.ts';
+import { escapeCommas } from './filter-words.ts';
 
 export type PublishStatus = 'SUCCESS' | 'FAILED';
 

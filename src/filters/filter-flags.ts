@@ -3,9 +3,9 @@ import { type Command, Option } from 'commander';
 import { type Advice, advise, hooktrail } from '../advice.ts';
 import { faultText, UsageError } from '../errors.ts';
 import type { FieldPath } from '../items/field-path.ts';
+import { type FilterField, type FilterFlagName, type FilterKey, filterKeys } from '../items/filter-keys.ts';
 import { parseCondition, type ReadValues } from '../items/item-conditions.ts';
 import { guidsIn, isGuid, notAGuid } from '../items/items.ts';
-import type { FilterField } from '../items/known-fields.ts';
 import { oneOf } from '../settings/flag-values.ts';
 import { listFlag } from '../settings/flags.ts';
 import { addMarketplaceFlag, addTimezoneFlag } from '../settings/setting-names.ts';
@@ -15,7 +15,6 @@ import { notATime } from '../time/time-advice.ts';
 import { parseTime } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { distinctIds, EventFilters, type FilterValues, type GivenTime } from './event-filters.ts';
-import { type FilterFlagName, type FilterKey, filterKeys } from './filter-keys.ts';
 import { findByPart } from './part-of-id.ts';
 
 export interface FilterFlags extends Readonly<Partial<Record<FilterFlagName, string[]>>> {

@@ -1,3 +1,4 @@
+import { FILTER_FIELDS, type FilterField } from './filter-keys.ts';
 import { isObject } from './items.ts';
 
 /*
@@ -9,10 +10,6 @@ import { isObject } from './items.ts';
  *   Known fields that are missing at the top come from it.
  * - Otherwise only the top counts: with several such members, the event is unknown.
  */
-
-/** The fields that a search can filter by value, in the order of a query. */
-export const FILTER_FIELDS = ['subscriptionId', 'eventId', 'publishStatus', 'eventType'] as const;
-export type FilterField = (typeof FILTER_FIELDS)[number];
 
 export type KnownField = 'createdOn' | FilterField;
 

@@ -1,6 +1,6 @@
 import { type Advice, advise, hooktrail } from '../advice.ts';
 import { ServiceError } from '../errors.ts';
-import { FILTER_FIELDS, type FilterField } from '../items/known-fields.ts';
+import { FILTER_FIELDS, type FilterField } from '../items/filter-keys.ts';
 import { isLoopback, urlText } from '../settings/setting-names.ts';
 import type { Instant } from '../time/instant.ts';
 

@@ -2,6 +2,7 @@ import { bareText, canonicalText } from '../items/canonical-json.ts';
 import { derive } from '../items/derived-values.ts';
 import { isNumber } from '../items/exact-numbers.ts';
 import { type Derivation, EACH, fieldPath, type PathStep } from '../items/field-path.ts';
+import { ignoresCase } from '../items/filter-keys.ts';
 import { parseInstant } from '../time/instant.ts';
 import { UTC } from '../time/time-zone.ts';
 import { ValueCodes } from './value-codes.ts';
@@ -35,8 +36,6 @@ const FIRST_CELLS = 64;
 const QUOTE = 0x22;
 /** Also the value of a list element without the field, as for `= null`. */
 export const NULL_TEXT = 'null';
-/** The service ignores case in these filters (service description, part 4). */
-const IGNORING_CASE = new Set(['eventType', 'subscriptionId']);
 
 /**
  * A field of the sampled events. A cell is a row and the code of a value, in order of rows. Rows without a
@@ -211,14 +210,14 @@ export class SampleField {
 
   /** Joins values that filters treat as equal: `1` and `"1"`, and types that differ in case. */
   #joinAlike(): void {
-    const ignoresCase = this.steps.length === 1 && IGNORING_CASE.has(this.steps[0] as string);
+    const isInAnyCase = this.steps.length === 1 && ignoresCase(this.steps[0]);
     const codes = new Map<string, number>();
     for (const [code, json] of this.texts.entries())
-      if (code >= FIRST_CODE && (ignoresCase || !json.startsWith('"')))
-        codes.set(filteredText(json, ignoresCase), code);
+      if (code >= FIRST_CODE && (isInAnyCase || !json.startsWith('"')))
+        codes.set(filteredText(json, isInAnyCase), code);
     if (codes.size === 0 || codes.size === this.texts.length - FIRST_CODE) return;
     const joined = this.texts.map((json, code) =>
-      code < FIRST_CODE ? code : (codes.get(filteredText(json, ignoresCase)) ?? code),
+      code < FIRST_CODE ? code : (codes.get(filteredText(json, isInAnyCase)) ?? code),
     );
     this.codes = this.codes.map((code) => joined[code] as number);
   }
@@ -258,8 +257,8 @@ export function isInside(inner: SampleField, outer: SampleField): boolean {
   return isDeeper && steps.every((step, index) => step === inner.steps[index]);
 }
 
-function filteredText(json: string, ignoresCase: boolean): string {
-  if (ignoresCase) return json.toLowerCase();
+function filteredText(json: string, isInAnyCase: boolean): string {
+  if (isInAnyCase) return json.toLowerCase();
   const text = bareText(json);
   return isNumber(text) ? canonicalText(text) : text;
 }

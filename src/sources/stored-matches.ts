@@ -1,9 +1,9 @@
 import { typeMatcher } from '../filters/event-filters.ts';
-import { FILTER_KEYS } from '../filters/filter-keys.ts';
 import { memberPath } from '../items/field-path.ts';
+import { FILTER_FIELDS, type FilterField, ignoresCase } from '../items/filter-keys.ts';
 import type { Items } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
-import { FILTER_FIELDS, type FilterField, type KnownField } from '../items/known-fields.ts';
+import type { KnownField } from '../items/known-fields.ts';
 import type { Query } from '../paging/event-query.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 
@@ -93,9 +93,8 @@ function timeTest(read: ReadText, after: Instant | undefined, before: Instant | 
   };
 }
 
-/** GUIDs are equal in any case. */
 function comparedText(field: KeyField, text: string): string {
-  return FILTER_KEYS[field].kind === 'guid' ? text.toLowerCase() : text;
+  return ignoresCase(field) ? text.toLowerCase() : text;
 }
 
 const knownOutcomeMatcher = createMatcher([{ publishStatus: 'FAILED' }, { publishStatus: 'SUCCESS' }], []);

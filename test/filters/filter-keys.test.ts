@@ -1,9 +1,12 @@
+import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { addFilterFlags, eventFilters } from '../../src/filters/filter-flags.ts';
-import { FILTER_FLAGS, filterKeys } from '../../src/filters/filter-keys.ts';
+import { FILTER_FLAGS } from '../../src/filters/filter-words.ts';
+import { filterKeys } from '../../src/items/filter-keys.ts';
 import { Items } from '../../src/items/items.ts';
 import { queryString } from '../../src/paging/event-query.ts';
+import { parseQuery } from '../../src/sandbox/service/query-keys.ts';
 import { createMatcher } from '../../src/sources/stored-matches.ts';
 
 const GUID = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -15,6 +18,14 @@ describe.each(filterKeys)('the key $field', ({ field, flag, kind, words }) => {
 
   test('is asked for by its flag', () => {
     expect(filters.queries(NOW).map((query) => queryString(query))).toEqual([`eq(${field},${value})`]);
+  });
+
+  test('is known to the sandbox', () => {
+    expect(parseQuery(`eq(${field},${value})`).filter).toEqual({ [field]: value });
+  });
+
+  test('is described by hooktrail help filters', async () => {
+    expect(await readFile('docs/help/filters.txt', 'utf8')).toMatch(new RegExp(`^  --${flag} `, 'm'));
   });
 
   test('is given on to other commands, exports and watches', () => {

@@ -68,7 +68,10 @@ describe('event store', () => {
     });
     fc.assert(
       fc.property(events, filters, paging, (list, { after, before, ...equal }, { start, size }) => {
-        const filter: EventFilter = { ...equal };
+        const filter: EventFilter = {
+          ...(equal.type && { eventType: equal.type }),
+          ...(equal.status && { publishStatus: equal.status }),
+        };
         if (after !== undefined) filter.after = bound(after);
         if (before !== undefined) filter.before = bound(before);
         const page = storeOf(list).page(filter, start, size);

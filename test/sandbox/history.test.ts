@@ -24,7 +24,7 @@ describe('seeded history', () => {
 
   test.each([1, 2, 3, 4, 5, 6, 7, 8])('fails in 3 to 6 of 100 deliveries with seed %d', (seed) => {
     const { store } = history(5000, seed);
-    const share = store.page({ status: 'FAILED' }, 1, 1).count / store.size;
+    const share = store.page({ publishStatus: 'FAILED' }, 1, 1).count / store.size;
     expect(share).toBeGreaterThan(0.03);
     expect(share).toBeLessThan(0.06);
   });
@@ -32,7 +32,7 @@ describe('seeded history', () => {
   test.each([1, 2, 10, 5000])('holds a failure of the last 24 hours among %d events', (count) => {
     const { store } = history(count);
     const after = '2026-11-19T15:30:00.0000000';
-    expect(store.page({ status: 'FAILED', after }, 1, 1).count).toBeGreaterThan(0);
+    expect(store.page({ publishStatus: 'FAILED', after }, 1, 1).count).toBeGreaterThan(0);
   });
 
   test('can be empty', () => {

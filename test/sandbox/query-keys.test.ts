@@ -29,10 +29,10 @@ describe('query keys', () => {
       filter: {
         after: '2026-11-01T00:00:00.0000000',
         before: '2026-11-02T03:04:05.1234567',
-        subscription: guid,
-        id: guid,
-        status: 'FAILED',
-        type: 'document.signed',
+        subscriptionId: guid,
+        eventId: guid,
+        publishStatus: 'FAILED',
+        eventType: 'document.signed',
       },
       start: 501,
       size: 250,
@@ -97,7 +97,7 @@ describe('query keys', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (value) => {
         const { filter, filterKeys } = parseQuery(`eq(eventType,${encode(value)})&limit(2,3)`);
-        expect(filter).toEqual({ type: value });
+        expect(filter).toEqual({ eventType: value });
         expect(filterKeys).toHaveLength(1);
       }),
     );

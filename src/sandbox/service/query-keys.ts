@@ -28,10 +28,10 @@ const status: Reader = (value) => (['SUCCESS', 'FAILED'].includes(value) ? value
 const filters = new Map<string, readonly [member: keyof EventFilter, read: Reader, problem: string]>([
   ['gt(createdOn', ['after', ...time]],
   ['lt(createdOn', ['before', ...time]],
-  ['eq(subscriptionId', ['subscription', ...guid]],
-  ['eq(eventId', ['id', ...guid]],
-  ['eq(publishStatus', ['status', status, 'is neither SUCCESS nor FAILED']],
-  ['eq(eventType', ['type', String, 'is not a text']],
+  ['eq(subscriptionId', ['subscriptionId', ...guid]],
+  ['eq(eventId', ['eventId', ...guid]],
+  ['eq(publishStatus', ['publishStatus', status, 'is neither SUCCESS nor FAILED']],
+  ['eq(eventType', ['eventType', String, 'is not a text']],
 ]);
 
 /**

@@ -14,13 +14,10 @@ import { causes, type History } from './seeded-history.ts';
  * Events must match all members. `after` and `before` are exclusive (service description, part 4) and in the
  * form of `sortableTime`.
  */
-export interface EventFilter {
+export interface EventFilter
+  extends Partial<Pick<StoredEvent, 'subscriptionId' | 'eventId' | 'publishStatus' | 'eventType'>> {
   after?: string;
   before?: string;
-  subscription?: string;
-  id?: string;
-  status?: PublishStatus;
-  type?: string;
 }
 
 export interface EventPage {
@@ -51,18 +48,14 @@ export function createEventStore(
   /** The latest selection, since clients request the pages of a search one after the other. */
   let selected: { readonly key: string; readonly events: readonly StoredEvent[] } | undefined;
 
-  function select({ after, before, id, status, type, subscription }: EventFilter): StoredEvent[] {
-    const among = id === undefined ? events : recordsOf(id);
+  function select({ after, before, eventId, ...others }: EventFilter): StoredEvent[] {
+    const among = eventId === undefined ? events : recordsOf(eventId);
     const from = after === undefined ? 0 : countWhere(among, (event) => timeOf(event) <= after);
     const to = before === undefined ? among.length : countWhere(among, (event) => timeOf(event) < before);
     const inTime = among.slice(from, Math.max(from, to));
-    if (status === undefined && type === undefined && subscription === undefined) return inTime;
-    return inTime.filter(
-      (event) =>
-        (status === undefined || event.publishStatus === status) &&
-        (type === undefined || event.eventType === type) &&
-        (subscription === undefined || event.subscriptionId === subscription),
-    );
+    const wanted = Object.entries(others) as [keyof typeof others, string][];
+    if (wanted.length === 0) return inTime;
+    return inTime.filter((event) => wanted.every(([member, value]) => event[member] === value));
   }
 
   function recordsOf(eventId: string): StoredEvent[] {

@@ -1,12 +1,11 @@
-import { FILTER_FIELDS, type FilterField } from '../items/known-fields.ts';
-
-/** The service filters by one value of a key (service description, part 4). */
 interface KeyFacts {
   readonly flag: string;
   readonly value: string;
   readonly description: string;
   /** `guid`: in any case, extracted from pasted text. `text`: as the service spells it. */
   readonly kind: 'guid' | 'text';
+  /** Set if the service ignores the case of a text. That of a GUID never counts. */
+  readonly ignoresCase?: true;
   readonly noun: string;
   readonly words?: readonly string[];
   readonly synonyms?: Readonly<Record<string, string>>;
@@ -16,6 +15,10 @@ interface KeyFacts {
   readonly parameterDescription?: string;
 }
 
+/**
+ * The service filters by one value of each of these fields (service description, part 4), in the order of a
+ * query.
+ */
 export const FILTER_KEYS = {
   subscriptionId: {
     flag: 'subscription',
@@ -56,14 +59,18 @@ export const FILTER_KEYS = {
     value: 'name',
     description: 'of this event type, ignoring case; order.* for all on offer that match',
     kind: 'text',
+    ignoresCase: true,
     noun: 'an event type',
     completion: 'event-types',
     parameter: 'types',
     parameterDescription: 'only these event types',
   },
-} as const satisfies Readonly<Record<FilterField, KeyFacts>>;
+} as const satisfies Readonly<Record<string, KeyFacts>>;
 
-export type FilterFlagName = (typeof FILTER_KEYS)[keyof typeof FILTER_KEYS]['flag'];
+export type FilterField = keyof typeof FILTER_KEYS;
+export const FILTER_FIELDS = Object.keys(FILTER_KEYS) as readonly FilterField[];
+
+export type FilterFlagName = (typeof FILTER_KEYS)[FilterField]['flag'];
 
 export interface FilterKey extends KeyFacts {
   readonly field: FilterField;
@@ -75,24 +82,9 @@ export const filterKeys: readonly FilterKey[] = FILTER_FIELDS.map((field) => ({
   ...FILTER_KEYS[field],
 }));
 
-/** Without `--failed`, which is short for a status. */
-export const FILTER_FLAGS: readonly string[] = [
-  'after',
-  'since',
-  'before',
-  'until',
-  'day',
-  'month',
-  ...filterKeys.map(({ flag }) => flag),
-  'where',
-  'grep',
-  'marketplace',
-];
-
-export function fieldFlag(field: FilterField): string {
-  return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
-
-export function escapeCommas(value: string): string {
-  return value.replaceAll(',', '\\,');
+/** True if a filter by this field ignores case. */
+export function ignoresCase(name: unknown): boolean {
+  return filterKeys.some(
+    ({ field, kind, ignoresCase }) => field === name && (kind === 'guid' || ignoresCase),
+  );
 }
