@@ -47,7 +47,10 @@ export async function givenSecret(name: SecretVariable, context: SecretContext):
  * `<NAME>_FILE`. Throws `UsageError`.
  */
 export async function secretOfFile(setting: string, file: string, context: SecretContext) {
-  return await readOnce(file, context, () => secretInFile(setting, file, false, context));
+  return await readOnce(file, context, () => {
+    const source = { variable: setting, file, named: terminalSafeLine(file) };
+    return secretInFile(source, false, context);
+  });
 }
 
 async function readOnce<Secret extends string | undefined>(
@@ -85,13 +88,19 @@ async function readSecret(name: SecretVariable, context: SecretContext): Promise
   if (variable === name) return value;
   const isWhole = name === WHOLE;
   return variable.endsWith('_FILE')
-    ? await secretInFile(variable, value, isWhole, context)
+    ? await secretInFile({ variable, file: value, named: 'the file' }, isWhole, context)
     : await secretOfCommand(variable, value, isWhole, context);
 }
 
+interface FileSource {
+  readonly variable: string;
+  readonly file: string;
+  /** The file in messages: a variable for its path may hold the secret itself by mistake. */
+  readonly named: string;
+}
+
 async function secretInFile(
-  variable: string,
-  file: string,
+  { variable, file, named }: FileSource,
   isWhole: boolean,
   context: SecretContext,
 ): Promise<string> {
@@ -106,12 +115,12 @@ async function secretInFile(
     }
   } catch (error) {
     if (error instanceof UsageError || context.signal.aborted) throw error;
-    throw new UsageError(`${variable}: the file cannot be read: ${faultText(error)}`, {
+    throw new UsageError(`${variable}: ${named} cannot be read: ${faultText(error)}`, {
       next: isWhole ? 'name a file with the key' : 'name a file with the secret on its first line',
       cause: error,
     });
   }
-  return secretIn(bytes.toString(encodingOf(bytes)), variable, 'the file', isWhole);
+  return secretIn(bytes.toString(encodingOf(bytes)), variable, named, isWhole);
 }
 
 /**

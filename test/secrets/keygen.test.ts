@@ -1,4 +1,4 @@
-import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type SigningIn, useSigningIn } from '../support/signing-in.ts';
@@ -111,6 +111,21 @@ describe('a passphrase file that the profile saves', () => {
     await at.run(['login'], { env: env() });
     await chmod(file(), 0o602);
     expect(await at.run(['token'], { env: env() })).toEqual(refused);
+  });
+
+  test('is named in the error if it is gone or empty', async () => {
+    await at.run(['keygen', file()]);
+    await at.run(['config', 'set', 'passphrase-file', file()], { env: env() });
+    await writeFile(file(), '\n');
+    expect(await at.run(['login'], { env: env() })).toMatchObject({
+      code: 2,
+      stderr: `error: passphrase-file: ${file()} gives no secret: its first line is empty\nnext: put the secret on the first line\n`,
+    });
+    await rm(file());
+    expect(await at.run(['login'], { env: env() })).toMatchObject({
+      code: 2,
+      stderr: `error: passphrase-file: ${file()} cannot be read: no such file or directory (ENOENT)\nnext: name a file with the secret on its first line\n`,
+    });
   });
 
   test('gives way to the variable', async () => {
