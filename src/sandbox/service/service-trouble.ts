@@ -46,9 +46,9 @@ const STATUSES = [500, 502, 503, 504];
 
 /** Announces the whole length and sends less, like a service that fails while answering. */
 function breakInTheMiddle(request: IncomingMessage, response: ServerResponse): void {
-  response.end = ((body: Buffer) => {
-    response.setHeader('Content-Length', body.length);
-    response.write(body.subarray(0, body.length >> 1), () =>
+  response.end = ((body: string | Buffer = '') => {
+    const bytes = Buffer.from(body);
+    response.write(bytes.subarray(0, bytes.length >> 1), () =>
       setTimeout(() => request.socket.resetAndDestroy(), 20),
     );
     return response;
