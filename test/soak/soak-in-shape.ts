@@ -32,8 +32,8 @@ const EVENT_INTERVAL_MS = 500;
 const DUPLICATES = 0.1;
 /** Share of the time in which the long-running commands are killed. Their memory is measured after it. */
 const KILLED_SHARE = 1 / 3;
-/** A new process grows for so long before its memory is measured. */
-const WARM_UP_MS = 60_000;
+/** Share of the time for which a new process grows before its memory is measured. */
+const WARM_UP_SHARE = 0.1;
 /** The commands need a window to read. */
 const FIRST_WAVE_MS = 10_000;
 const SAMPLE_INTERVAL_MS = 2_000;
@@ -239,7 +239,7 @@ export async function soakInShape(
   async function sampleRunners(): Promise<void> {
     const minutesNow = () => ((Date.now() - began) / 60_000).toFixed(1);
     let count = 0;
-    await delay(killsEnd - Date.now() + WARM_UP_MS);
+    await delay(killsEnd - Date.now() + minutes * 60_000 * WARM_UP_SHARE);
     while (!isOver()) {
       const samples = runners.map((runner) => runner.sample());
       if (count++ % SAMPLES_A_LINE === 0) console.log(`after ${minutesNow()} min: ${samples.join('; ')}`);
