@@ -43,6 +43,7 @@ const inBothShapes = [
 
 /** Beside them, what has no items of a service: it would run a second time for nothing. */
 const inOneShape = [
+  'test/about/about-text',
   'test/cli/mixed-streams',
   'test/demo/demo',
   'test/explain/{explain-command-times,explain-commands}',

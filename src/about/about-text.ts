@@ -24,7 +24,8 @@ import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, milliseconds } from '../time/instant.ts';
 import { SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { type About, aboutJson, type NameHealth } from './about.ts';
+import type { About, NameHealth } from './about.ts';
+import { aboutJson } from './about-json.ts';
 
 interface Fact {
   readonly label: string;
@@ -302,7 +303,8 @@ function commandsOf(about: About, { from, filters }: SummaryOptions): AdvisedCom
   const start = new Date(Math.floor(milliseconds(since) / SECOND_MS) * SECOND_MS - SECOND_MS)
     .toISOString()
     .replace('.000', '');
-  const words = ['--subscription', id, '--since', start, ...endWords(about, filters)];
+  const others = filters.words('since', 'until', 'subscription');
+  const words = ['--subscription', id, '--since', start, ...endWords(about, filters), ...others];
   if (health.failed === 0 && outage === undefined) return [hooktrailOver(from, 'events search', ...words)];
   const handOver =
     from === undefined ? 'webhooks recover --forward-to URL' : 'webhooks replay --failed --forward-to URL';

@@ -4,7 +4,6 @@ import { ServiceError, UsageError } from '../errors.ts';
 import type { Cause } from '../explain/exact-counts.ts';
 import { againFrom, type SecondReading, TwoReadings } from '../explain/two-readings.ts';
 import { EventFilters } from '../filters/event-filters.ts';
-import { healthMembers } from '../health/health-json.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { guidsIn, type Items, withoutGuidCase } from '../items/items.ts';
 import { noSuchField } from '../items/near-field.ts';
@@ -28,8 +27,8 @@ import {
   type SourceOptions,
   withEventSource,
 } from '../sources/event-source.ts';
-import { type Percentiles, percentilesJson } from '../statistics/percentiles.ts';
-import { type Instant, instantAt, milliseconds, utcText } from '../time/instant.ts';
+import type { Percentiles } from '../statistics/percentiles.ts';
+import { type Instant, instantAt, milliseconds } from '../time/instant.ts';
 import { DAY_MS } from '../time/lengths.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 
@@ -444,60 +443,4 @@ async function countEarlier(
   const count = new OutcomeCount();
   await foldPages(source.readOutcomes(chosen, within), [count]);
   return { ...within, ...count.result() };
-}
-
-/** `next` are the commands to suggest. */
-export function aboutJson(about: About, next: readonly string[]) {
-  const { silence } = about;
-  const { name: _, ...health } = healthMembers({
-    ...about.health,
-    address: about.address,
-    silentSince: silence?.since,
-    usualGapSeconds: silence?.usualGapSeconds,
-  });
-  const { outage, largestOutage, earlier, latency } = about;
-  return {
-    word: about.word,
-    foundBy: about.by,
-    subscriptionIds: about.subscriptionIds,
-    name: about.name,
-    address: about.address,
-    endpoint: about.endpoint,
-    after: utcText(about.after),
-    before: utcText(about.before),
-    ...health,
-    earlier: earlier
-      ? {
-          after: utcText(earlier.after),
-          before: utcText(earlier.before),
-          events: earlier.events,
-          failed: earlier.failed,
-        }
-      : null,
-    outage: outage ? outageJson(outage) : null,
-    largestOutage: largestOutage ? { ...outageJson(largestOutage), failed: largestOutage.failed } : null,
-    causes: about.causes.map(({ conditions, failed, events }) => ({
-      conditions: conditions.map(({ field, op, value }) => ({ field, op, value })),
-      failed,
-      events,
-    })),
-    names: about.ofNames.map(({ name, state, failed, events, failingSince }) => ({
-      name,
-      state,
-      failed,
-      events,
-      failingSince: failingSince?.text ?? null,
-    })),
-    shared: about.shared,
-    latency: latency ? latencyJson(latency) : null,
-    next,
-  };
-}
-
-function outageJson({ since, edge, until, lastFailed }: Outage) {
-  return { since: since.text, edge, until: until?.text ?? null, lastFailed: lastFailed.text };
-}
-
-function latencyJson({ field, percentiles }: NonNullable<About['latency']>) {
-  return { field, count: percentiles.count, ...percentilesJson(percentiles) };
 }

@@ -1,0 +1,61 @@
+import { healthMembers } from '../health/health-json.ts';
+import type { Outage } from '../questions/outage.ts';
+import { percentilesJson } from '../statistics/percentiles.ts';
+import { utcText } from '../time/instant.ts';
+import type { About } from './about.ts';
+
+/** `next` are the commands to suggest. */
+export function aboutJson(about: About, next: readonly string[]) {
+  const { silence } = about;
+  const { name: _, ...health } = healthMembers({
+    ...about.health,
+    address: about.address,
+    silentSince: silence?.since,
+    usualGapSeconds: silence?.usualGapSeconds,
+  });
+  const { outage, largestOutage, earlier, latency } = about;
+  return {
+    word: about.word,
+    foundBy: about.by,
+    subscriptionIds: about.subscriptionIds,
+    name: about.name,
+    address: about.address,
+    endpoint: about.endpoint,
+    after: utcText(about.after),
+    before: utcText(about.before),
+    ...health,
+    earlier: earlier
+      ? {
+          after: utcText(earlier.after),
+          before: utcText(earlier.before),
+          events: earlier.events,
+          failed: earlier.failed,
+        }
+      : null,
+    outage: outage ? outageJson(outage) : null,
+    largestOutage: largestOutage ? { ...outageJson(largestOutage), failed: largestOutage.failed } : null,
+    causes: about.causes.map(({ conditions, failed, events }) => ({
+      conditions: conditions.map(({ field, op, value }) => ({ field, op, value })),
+      failed,
+      events,
+    })),
+    names: about.ofNames.map(({ name, state, failed, events, failingSince }) => ({
+      name,
+      state,
+      failed,
+      events,
+      failingSince: failingSince?.text ?? null,
+    })),
+    shared: about.shared,
+    latency: latency ? latencyJson(latency) : null,
+    next,
+  };
+}
+
+function outageJson({ since, edge, until, lastFailed }: Outage) {
+  return { since: since.text, edge, until: until?.text ?? null, lastFailed: lastFailed.text };
+}
+
+function latencyJson({ field, percentiles }: NonNullable<About['latency']>) {
+  return { field, count: percentiles.count, ...percentilesJson(percentiles) };
+}
