@@ -94,7 +94,7 @@ export function linesOfChange(
   const shown = (time: string) => secondText(time, zone);
   const ids = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join(', ');
   const who = name === null ? ids : `${name} (${ids})`;
-  const now = `${change.change === 'recovered' ? 'recovered' : `${change.change}${reminder ? ' still' : ''}`}`;
+  const now = `${change.change}${reminder ? ' still' : ''}`;
   const from = since === null ? [] : [`${until === null ? 'since' : 'from'} ${shown(since)}`];
   const to = until === null ? [] : [`to ${shown(until)}`];
   const counts = run ? `${run.failed} of ${run.events} failed` : undefined;

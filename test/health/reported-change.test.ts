@@ -85,6 +85,7 @@ test('the JSON of a change has its row, its findings and the next command, witho
 
 describe('the next command', () => {
   const filters = new EventFilters({
+    before: { flag: '--until', text: 'now', time: { kind: 'ago', milliseconds: 0 } } as never,
     values: { publishStatus: ['FAILED'] },
     after: {
       flag: '--since',
@@ -98,7 +99,7 @@ describe('the next command', () => {
 
   test.each<[string, Partial<RowChange>]>([
     [`events about ${ID}`, {}],
-    [`events about ${ID}`, { change: 'silent' }],
+    [`events about ${ID}`, { change: 'silent', previous: 'failing' }],
     [`events about ${ID}`, { change: 'recovered', previous: 'silent', until }],
     ['subscriptions list', { change: 'gone' }],
     [`subscriptions get ${ID}`, { change: 'off' }],
@@ -117,6 +118,7 @@ describe('the next command', () => {
   test.each([
     ['"a.b"', "--where 'eventType = a.b'"],
     ['7', "--where 'eventType = 7'"],
+    ['{"n":7}', `--where 'eventType = {"n":7}'`],
     ['null', "--where '!eventType'"],
   ])('of a row by another field searches for the value %s', (key, where) => {
     const of = subject(key, parseFieldPaths('eventType', '--by'));

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { areKeptRows, type KeptRows, type RowRules, WatchedRows } from '../../src/health/watched-rows.ts';
+import {
+  areKeptRows,
+  type KeptRows,
+  type RowRules,
+  type WatchedRow,
+  WatchedRows,
+} from '../../src/health/watched-rows.ts';
 import { memberPath, parseFieldPath } from '../../src/items/field-path.ts';
 import { type Instant, instantAt } from '../../src/time/instant.ts';
 import { UTC } from '../../src/time/time-zone.ts';
@@ -120,9 +126,13 @@ describe('rows of a watch', () => {
   test('are reported again after --remind while they last', () => {
     const rows = startRows({ failures: 1, remindMs: 60 * SECOND });
     rows.reach(START);
-    rows.see([itemOf({ row: 0, at: 1, hasFailed: true })]);
-    for (const at of [2, 60, 61, 100, 500]) rows.reach(START + at * SECOND);
-    expect(told(rows).map(({ change }) => change)).toEqual(['failing', 'failing still', 'failing still']);
+    rows.see([itemOf({ row: 0, at: 1, hasFailed: true }), itemOf({ row: 1, at: 1, hasFailed: false })]);
+    const reported = [2, 60, 61, 120, 121].map((at) => {
+      rows.reach(START + at * SECOND);
+      return told(rows).map(({ row, change }) => `${row} ${change}`);
+    });
+    const [first, again] = ['0 failing', '0 failing still'];
+    expect(reported).toEqual([[first], [first], [first, again], [first, again], [first, again, again]]);
   });
 
   test('become off, gone and silent, and recover from it once', () => {
@@ -319,13 +329,80 @@ describe('rows of a watch', () => {
     ]);
   });
 
+  test('that are off stay off, whatever fails meanwhile', () => {
+    const rows = startRows({ failures: 1, remindMs: SECOND });
+    rows.reach(START);
+    rows.setEndpoint(JSON.stringify(ROWS[0]), 'off', null);
+    rows.see([itemOf({ row: 0, at: 1, hasFailed: true }), itemOf({ row: 0, at: 2, hasFailed: true })]);
+    rows.reach(START + 10 * SECOND);
+    expect(rows.pending.at(-1)).toMatchObject({
+      change: 'off',
+      reminder: true,
+      run: { failed: 2, events: 2 },
+      row: { state: 'off', failingSince: null, edge: false, failed: 2 },
+    });
+  });
+
+  test('that recovered have the counts of the run that ended, and no run after a silence', () => {
+    const rows = startRows({ failures: 1 });
+    rows.reach(START);
+    const events = [false, true, false, true, false, false].map((hasFailed, at) => ({
+      row: 0,
+      at,
+      hasFailed,
+    }));
+    rows.see(events.map(itemOf));
+    rows.setSilence(JSON.stringify(ROWS[0]), { since: instantAt(START) as Instant, usualGapSeconds: 1 });
+    rows.reach(START + 10 * SECOND);
+    rows.see([itemOf({ row: 0, at: 20, hasFailed: false })]);
+    expect(rows.pending.map(({ change, previous, run }) => ({ change, previous, run }))).toEqual([
+      { change: 'failing', previous: null, run: { failed: 1, events: 1 } },
+      { change: 'recovered', previous: 'failing', run: { failed: 2, events: 3 } },
+      { change: 'silent', previous: null, run: null },
+      { change: 'recovered', previous: 'silent', run: null },
+    ]);
+  });
+
+  test('put late events in their place at once, and settle those that none can precede', () => {
+    const rows = startRows({ failures: 3, overlapMs: 10 * SECOND });
+    const see = (at: number, hasFailed: boolean) => rows.see([itemOf({ row: 0, at, hasFailed })]);
+    const row = () => {
+      const { settled, unsettled } = rows.rows.get(JSON.stringify(ROWS[0])) as WatchedRow;
+      const unsettledText = unsettled.map(
+        ({ at, hasFailed }) => `${(at - START) / SECOND}${hasFailed ? 'F' : 'S'}`,
+      );
+      return [settled.recent, unsettledText.join(' ')];
+    };
+    rows.reach(START);
+    see(5, true);
+    see(9, true);
+    see(5, false);
+    see(2, false);
+    see(6, false);
+    expect(row()).toEqual(['', '2S 5F 5S 6S 9F']);
+    expect(rows.pending).toEqual([]);
+    rows.reach(START + 15 * SECOND);
+    expect(row()).toEqual(['S', '5F 5S 6S 9F']);
+    rows.reach(START + 16 * SECOND);
+    expect(row()).toEqual(['SFS', '6S 9F']);
+    // A late one may be the third in a run.
+    see(10, true);
+    see(8, true);
+    expect(row()).toEqual(['SFS', '6S 8F 9F 10F']);
+    expect(rows.pending.map(({ change, run, row: { recent } }) => ({ change, run, recent }))).toEqual([
+      { change: 'failing', run: { failed: 3, events: 3 }, recent: 'FFFSSFS' },
+    ]);
+    rows.reach(START + 30 * SECOND);
+    expect(row()).toEqual(['FFFSSFS', '']);
+  });
+
   test('keep what was not reported yet', () => {
     const rows = startRows({ failures: 1 });
     rows.reach(START);
     rows.see([itemOf({ row: 0, at: 1, hasFailed: true })]);
     const kept = JSON.parse(JSON.stringify(rows.kept));
     expect(areKeptRows(kept)).toBe(true);
-    expect(startRows({ failures: 1 }, kept).pending).toEqual(rows.pending);
+    expect(startRows({ failures: 1 }, kept).kept).toEqual(rows.kept);
     expect(startRows({}).kept).toEqual({ isRead: false, rows: [], pending: [] });
   });
 });

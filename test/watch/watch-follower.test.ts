@@ -195,24 +195,16 @@ describe('following', () => {
     },
   );
 
-  test.each([
-    ['as this machine', 0],
-    ['ahead of this machine', 1500],
-  ])(
-    'passes on once what was created after the whole second of `Date`, without a time and an overlap, from a service %s',
-    async (_, ahead) => {
-      const service = new FakeService();
-      service.ahead = ahead;
-      const { printed, poll } = following(service, 0);
-      service.now += 1900;
-      service.events.push({ id: 1, createdOn: service.now, told: 'nothing' });
-      for (let second = 0; second < 4; second++) {
-        await poll();
-        service.now += 1000;
-      }
-      expect(printed.map(({ id }) => id)).toEqual([1]);
-    },
-  );
+  test('passes on once what was created after the whole second of `Date`, without a time and an overlap', async () => {
+    const service = new FakeService();
+    const { printed, poll } = following(service, 0);
+    service.now += 1900;
+    service.events.push({ id: 1, createdOn: service.now, told: 'nothing' });
+    await poll();
+    service.now += 1000;
+    await poll();
+    expect(printed.map(({ id }) => id)).toEqual([1]);
+  });
 
   test("goes by this machine's clock where the service sends no time", async () => {
     const service = new FakeService();
