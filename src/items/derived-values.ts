@@ -2,7 +2,6 @@ import { offsetMsIn, readDateTime } from '../time/date-time.ts';
 import { parseInstant } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import type { Derivation } from './field-path.ts';
 import { stringEnd, stringText, valueEnd } from './json-scanner.ts';
 
 const QUOTE = 0x22;
@@ -18,17 +17,53 @@ export type Derive = (
   createdOn?: () => string | undefined,
 ) => string | number | undefined;
 
-const DERIVERS: Readonly<Record<Derivation, (zone: TimeZone) => Derive>> = {
-  size: () => (_, start, end) => end - start,
-  length: () => lengthOf,
-  domain: () => ofText(domainOf),
-  hour: (zone) => ofText((text) => hourOf(text, zone)),
-  weekday: (zone) => ofText((text) => weekdayOf(text, zone)),
-  delay: () => ofText(delayOf),
-};
+interface DerivationFacts {
+  /** For messages: a value that it derives from. */
+  readonly source: string;
+  readonly isOfZone?: true;
+  readonly needsCreation?: true;
+  /** The derived form of a value as people type it. */
+  readonly meant?: (typed: string) => string | undefined;
+  readonly deriverIn: (zone: TimeZone) => Derive;
+}
+
+/** `size` is of the whole item, the others of a field. */
+const DERIVATIONS = {
+  size: { source: 'a size', deriverIn: () => (_, start, end) => end - start },
+  length: { source: 'a text or a list', deriverIn: () => lengthOf },
+  domain: {
+    source: 'an e-mail address or a URL',
+    meant: (typed) => typed.toLowerCase(),
+    deriverIn: () => ofText(domainOf),
+  },
+  hour: {
+    source: 'a time',
+    isOfZone: true,
+    meant: (typed) => /^0(\d)$/.exec(typed)?.[1],
+    deriverIn: (zone) => ofText((text) => hourOf(text, zone)),
+  },
+  weekday: {
+    source: 'a time',
+    isOfZone: true,
+    meant: weekdayMeant,
+    deriverIn: (zone) => ofText((text) => weekdayOf(text, zone)),
+  },
+  delay: { source: 'a time with an offset', needsCreation: true, deriverIn: () => ofText(delayOf) },
+} as const satisfies Readonly<Record<string, DerivationFacts>>;
+
+export type Derivation = keyof typeof DERIVATIONS;
+export type FieldDerivation = Exclude<Derivation, 'size'>;
+
+export const FIELD_DERIVATIONS = Object.keys(DERIVATIONS).filter(
+  (name): name is FieldDerivation => name !== 'size',
+);
+
+export function derivationFacts(derivation: Derivation): DerivationFacts {
+  return DERIVATIONS[derivation];
+}
 
 export function derive(derivation: Derivation, zone: TimeZone): Derive {
-  return DERIVERS[derivation](zone);
+  return DERIVATIONS[derivation].deriverIn(zone);
 }
 
 function ofText(
@@ -119,7 +154,7 @@ function weekdayOf(text: string, zone: TimeZone): string | undefined {
 }
 
 /** Accepts the start of a name in any case, or a number: Monday is 1, Sunday 0 or 7 (ISO 8601, cron). */
-export function weekdayMeant(text: string): string | undefined {
+function weekdayMeant(text: string): string | undefined {
   if (/^[0-7]$/.test(text)) return WEEKDAYS[Number(text) % 7];
   if (text.length < 2) return undefined;
   const found = WEEKDAYS.filter((name) => name.toLowerCase().startsWith(text.toLowerCase()));

@@ -1,14 +1,10 @@
 import { UsageError } from '../errors.ts';
+import { type Derivation, derivationFacts, FIELD_DERIVATIONS } from './derived-values.ts';
 
 /** Every element of a list or every value of a map, written `[]` as in jq. */
 export const EACH: unique symbol = Symbol('[]');
 
 export type PathStep = string | typeof EACH;
-
-export const DERIVATIONS = ['length', 'domain', 'hour', 'weekday', 'delay'] as const;
-
-/** `size` is written `item:size`. */
-export type Derivation = 'size' | (typeof DERIVATIONS)[number];
 
 export interface Walk {
   readonly steps: readonly PathStep[];
@@ -49,7 +45,7 @@ export function parseFieldPath(typed: string, flag: string, all = typed): FieldP
 }
 
 export function isOfZone({ walk }: FieldPath): boolean {
-  return walk?.derivation === 'hour' || walk?.derivation === 'weekday';
+  return walk?.derivation !== undefined && derivationFacts(walk.derivation).isOfZone === true;
 }
 
 export function memberPath(name: string): FieldPath {
@@ -88,7 +84,7 @@ function textOf(
   return steps.map(stepText).join('') + behind;
 }
 
-const DERIVED_NAME = new RegExp(`:(?=(size|${DERIVATIONS.join('|')})$)`);
+const DERIVED_NAME = new RegExp(`:(?=(size|${FIELD_DERIVATIONS.join('|')})$)`);
 
 function escapedName(name: string): string {
   return nameWithEscapes(name, /[\\.,[\]]|^\s|\s$/gu);
@@ -183,7 +179,7 @@ function withoutDerivation(part: Letter[]): {
 } {
   const colon = part.lastIndexOf(':');
   const word = part.slice(colon + 1).join('');
-  const derivation = colon > 0 ? DERIVATIONS.find((one) => one === word) : undefined;
+  const derivation = colon > 0 ? FIELD_DERIVATIONS.find((one) => one === word) : undefined;
   return { field: derivation ? part.slice(0, colon) : part, derivation };
 }
 

@@ -1,5 +1,5 @@
 import type { TimeZone } from '../time/time-zone.ts';
-import { type Derive, derive } from './derived-values.ts';
+import { type Derive, derivationFacts, derive } from './derived-values.ts';
 import { type CreateCursorOptions, type Cursor, createExactCursor, MISSING } from './field-cursor.ts';
 import { EACH, type FieldPath, memberPath, type Walk } from './field-path.ts';
 import { jsonInText } from './json-in-text.ts';
@@ -33,7 +33,9 @@ export class FieldReader {
   constructor(paths: readonly FieldPath[], zone: TimeZone, onOther?: CreateCursorOptions['onOther']) {
     const all = [...paths];
     this.#ways = paths.map(({ walk }) => walk && wayOf(walk, zone, all));
-    const needsCreation = paths.some(({ walk }) => walk?.derivation === 'delay');
+    const needsCreation = paths.some(
+      ({ walk }) => walk?.derivation !== undefined && derivationFacts(walk.derivation).needsCreation,
+    );
     this.#createdOn = needsCreation ? all.push(memberPath('createdOn')) - 1 : undefined;
     this.#texts = all.map(() => undefined);
     this.#cursor = createCursor(all, { onOther, texts: this.#texts });

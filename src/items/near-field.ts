@@ -1,12 +1,6 @@
 import { nearest } from '../settings/nearest-word.ts';
-import {
-  DERIVATIONS,
-  type Derivation,
-  EACH,
-  type FieldPath,
-  fieldPath,
-  type PathStep,
-} from './field-path.ts';
+import { derivationFacts, FIELD_DERIVATIONS } from './derived-values.ts';
+import { EACH, type FieldPath, fieldPath, type PathStep } from './field-path.ts';
 import { type Items, isObject, type ListKind } from './items.ts';
 import { withKnownFieldsAtTop } from './known-fields.ts';
 
@@ -16,15 +10,6 @@ const LISTED: Readonly<Record<ListKind, string>> = {
   subscriptions: 'subscription',
 };
 
-const SOURCES: Readonly<Record<Derivation, string>> = {
-  size: 'a size',
-  length: 'a text or a list',
-  domain: 'an e-mail address or a URL',
-  hour: 'a time',
-  weekday: 'a time',
-  delay: 'a time with an offset',
-};
-
 /** Suggests the nearest field in the items. */
 export function noSuchField(field: FieldPath, items: Items, list: ListKind = 'events'): string {
   const fields = fieldsOf(items);
@@ -32,7 +17,7 @@ export function noSuchField(field: FieldPath, items: Items, list: ListKind = 'ev
   const base = walk?.derivation && fieldPath(walk.steps).text;
   const none = `no ${LISTED[list]} has`;
   if (walk?.derivation && base !== undefined && fields.includes(base))
-    return `${none} ${SOURCES[walk.derivation]} in ${base}`;
+    return `${none} ${derivationFacts(walk.derivation).source} in ${base}`;
   const missing = `${none} the field '${text}'`;
   const derivations = walk ? undefined : derivationsInstead(text, fields);
   if (derivations) return `${missing}; ${derivations}`;
@@ -47,8 +32,8 @@ function derivationsInstead(text: string, fields: readonly string[]): string | u
   if (colon < 1) return undefined;
   if (base === 'item') return 'of an item there is item:size';
   if (!fields.includes(base)) return undefined;
-  const near = nearest(word, DERIVATIONS);
-  const all = DERIVATIONS.map((one) => `:${one}`);
+  const near = nearest(word, FIELD_DERIVATIONS);
+  const all = FIELD_DERIVATIONS.map((one) => `:${one}`);
   const known = `of a field there are ${all.slice(0, -1).join(', ')} and ${all.at(-1)}`;
   return near === undefined ? known : `${known}; did you mean ${base}:${near}?`;
 }

@@ -1,7 +1,7 @@
 import { type Moment, readDateTime, wallMoment } from '../time/date-time.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { comparableForm } from './comparable-text.ts';
-import { weekdayMeant } from './derived-values.ts';
+import { derivationFacts } from './derived-values.ts';
 import { isNumber, numberComparison } from './exact-numbers.ts';
 import { MISSING } from './field-cursor.ts';
 import type { Condition } from './item-conditions.ts';
@@ -69,10 +69,8 @@ function equalsOneText(condition: Condition): boolean {
 /** The canonical form of a derived value: `mon` is Monday, `08` is the hour 8, domains are in lower case. */
 function derivedValue({ field, value }: Condition): string | undefined {
   const derivation = field.walk?.derivation;
-  if (derivation === 'weekday') return weekdayMeant(value);
-  const lower = value.toLowerCase();
-  if (derivation === 'domain' && lower !== value) return lower;
-  return derivation === 'hour' ? /^0(\d)$/.exec(value)?.[1] : undefined;
+  const meant = derivation && derivationFacts(derivation).meant?.(value);
+  return meant === value ? undefined : meant;
 }
 
 /** Null is neither smaller nor larger than anything. */

@@ -1,7 +1,7 @@
 import { bareText, canonicalText } from '../items/canonical-json.ts';
-import { derive } from '../items/derived-values.ts';
+import { type Derivation, derive } from '../items/derived-values.ts';
 import { isNumber } from '../items/exact-numbers.ts';
-import { type Derivation, EACH, fieldPath, type PathStep } from '../items/field-path.ts';
+import { EACH, fieldPath, type PathStep } from '../items/field-path.ts';
 import { ignoresCase } from '../items/filter-keys.ts';
 import { parseInstant } from '../time/instant.ts';
 import { UTC } from '../time/time-zone.ts';

@@ -1,14 +1,14 @@
+import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { UsageError } from '../../src/errors.ts';
-import {
-  DERIVATIONS,
-  EACH,
-  fieldPath,
-  parseFieldPath,
-  parseFieldPaths,
-  pathText,
-} from '../../src/items/field-path.ts';
+import { FIELD_DERIVATIONS } from '../../src/items/derived-values.ts';
+import { EACH, fieldPath, parseFieldPath, parseFieldPaths, pathText } from '../../src/items/field-path.ts';
+
+test.each(FIELD_DERIVATIONS)('a field ends in :%s, which hooktrail help filters describes', async (name) => {
+  expect(parseFieldPath(`a.b:${name}`, '--by').walk).toEqual({ steps: ['a', 'b'], derivation: name });
+  expect(await readFile('docs/help/filters.txt', 'utf8')).toMatch(new RegExp(`^  \\w+:${name} `, 'm'));
+});
 
 const steps = (text: string) => parseFieldPaths(text).map((path) => path.steps);
 
@@ -130,7 +130,7 @@ describe('a path through lists and to what is derived', () => {
       fc.property(
         names,
         steps,
-        fc.option(fc.constantFrom(...DERIVATIONS), { nil: undefined }),
+        fc.option(fc.constantFrom(...FIELD_DERIVATIONS), { nil: undefined }),
         (first, others, derivation) => {
           const path = fieldPath([first, ...others], derivation);
           expect(parseFieldPath(path.text, '--by')).toEqual(path);
