@@ -42,6 +42,25 @@ export interface ErrorParts {
   readonly errorObject?: object | undefined;
 }
 
+/** The exit code of a command that ends with such an error, unless the error has its own. */
+function exitCodeOf(kind: ErrorKind): ExitCode {
+  switch (kind) {
+    case 'usage':
+      return ExitCode.usage;
+    case 'sign-in':
+      return ExitCode.notSignedIn;
+    case 'unreachable':
+      return ExitCode.unreachable;
+    case 'interrupted':
+      return ExitCode.interrupted;
+    case 'not-found':
+    case 'service':
+    case 'incomplete':
+    case 'internal':
+      return ExitCode.failed;
+  }
+}
+
 /** A failure that is explained to the user. Any other exception is a defect of the program. */
 export abstract class HooktrailError extends Error {
   readonly exitCode: ExitCode;
@@ -53,12 +72,17 @@ export abstract class HooktrailError extends Error {
   readonly retryable: boolean | undefined;
   readonly errorObject: object | undefined;
 
-  constructor(message: string, exitCode: ExitCode, kind: ErrorKind, { cause, ...parts }: ErrorParts = {}) {
+  constructor(
+    message: string,
+    defaultKind: ErrorKind,
+    { cause, kind = defaultKind, ...parts }: ErrorParts = {},
+    exitCode = exitCodeOf(kind),
+  ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = new.target.name;
     Object.assign(this, parts);
     this.exitCode = exitCode;
-    this.kind = parts.kind ?? kind;
+    this.kind = kind;
   }
 }
 
@@ -70,7 +94,7 @@ export function fewOf(lines: readonly string[], most = 5): string[] {
 
 export class UsageError extends HooktrailError {
   constructor(message: string, parts: ErrorParts = {}) {
-    super(message, ExitCode.usage, 'usage', parts);
+    super(message, 'usage', parts);
   }
 }
 
@@ -80,7 +104,7 @@ export class UsageError extends HooktrailError {
  */
 export class ServiceError extends HooktrailError {
   constructor(message: string, parts: ErrorParts = {}) {
-    super(message, ExitCode.failed, parts.status === undefined ? 'incomplete' : 'service', parts);
+    super(message, parts.status === undefined ? 'incomplete' : 'service', parts);
   }
 }
 
@@ -88,7 +112,7 @@ export class ServiceError extends HooktrailError {
 export class OutputError extends HooktrailError {
   constructor(cause: NodeJS.ErrnoException) {
     const next = isDiskFull(cause) ? 'make room where the output goes, and run the command again' : undefined;
-    super(`the output cannot be written: ${faultText(cause)}`, ExitCode.failed, 'incomplete', {
+    super(`the output cannot be written: ${faultText(cause)}`, 'incomplete', {
       cause,
       next,
     });
@@ -133,28 +157,29 @@ export function unrunnableText(fault: unknown): string {
 
 export class NotSignedInError extends HooktrailError {
   constructor(message: string, parts: ErrorParts = {}) {
-    super(message, ExitCode.notSignedIn, 'sign-in', parts);
+    super(message, 'sign-in', parts);
   }
 }
 
 /** DNS, refused connection, TLS or time-out, after every retry. */
 export class UnreachableError extends HooktrailError {
   constructor(message: string, parts: ErrorParts = {}) {
-    super(message, ExitCode.unreachable, 'unreachable', { retryable: true, ...parts });
+    super(message, 'unreachable', { retryable: true, ...parts });
   }
 }
 
 /** The reason of the context's abort signal after SIGINT or SIGTERM. */
 export class InterruptedError extends HooktrailError {
   constructor(signal: 'SIGINT' | 'SIGTERM') {
-    super('interrupted', signal === 'SIGINT' ? ExitCode.interrupted : ExitCode.terminated, 'interrupted');
+    const exitCode = signal === 'SIGINT' ? ExitCode.interrupted : ExitCode.terminated;
+    super('interrupted', 'interrupted', {}, exitCode);
   }
 }
 
 /** The reader of standard output left (`| head`). This counts as success. */
 export class ClosedPipeError extends HooktrailError {
   constructor() {
-    super('standard output was closed', ExitCode.done, 'interrupted');
+    super('standard output was closed', 'interrupted', {}, ExitCode.done);
   }
 }
 

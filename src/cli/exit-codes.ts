@@ -1,4 +1,4 @@
-import { ExitCode } from '../errors.ts';
+import { type ErrorKind, ExitCode } from '../errors.ts';
 import { alignedColumns } from './help-text.ts';
 
 const MEANINGS: Readonly<Record<keyof typeof ExitCode, string>> = {
@@ -18,10 +18,23 @@ export const exitCodes = Object.entries(MEANINGS).map(([name, meaning]) => ({
   meaning,
 }));
 
+const KINDS: Readonly<Record<ErrorKind, string>> = {
+  usage: 'the command line or the settings have to change',
+  'not-found': 'an event or a subscription that was named is not there',
+  'sign-in': 'a sign-in is missing, was refused or could not be saved',
+  service: 'the service or the identity provider answered with an error',
+  unreachable: 'no answer, after retries',
+  incomplete: 'the result, or what was printed of it, is not whole',
+  interrupted: 'Ctrl-C, SIGTERM, or the end of the terminal',
+  internal: 'a defect of hooktrail',
+};
+
 /** The width of the pages of `help`. */
 const PAGE_COLUMNS = 80;
 
 export function exitCodesText(): string {
   const rows = exitCodes.map(({ code, meaning }) => [`${code}`, meaning] as const);
-  return `Exit codes:\n\n${alignedColumns(rows, PAGE_COLUMNS).join('')}`;
+  const kinds = alignedColumns(Object.entries(KINDS), PAGE_COLUMNS).join('');
+  const codes = alignedColumns(rows, PAGE_COLUMNS).join('');
+  return `Exit codes:\n\n${codes}\nKinds of errors, with --error-format json:\n\n${kinds}`;
 }
