@@ -73,6 +73,8 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     // They wait for processes and sockets more than they compute: one at a time would leave the machine idle.
     maxWorkers: 4,
+    // Most functions run a few times, and most objects die young: it saves a tenth of the CPU time.
+    execArgv: ['--always-sparkplug', '--max-semi-space-size=64'],
     // What one project has translated, the others and the next run read.
     experimental: { fsModuleCache: true },
     // The layer of a test is in its file's name: docs/testing.md.

@@ -115,7 +115,7 @@ describe('a value', () => {
       fc.property(mutated, (text) => {
         expect(accepts(text)).toBe(parses(text));
       }),
-      { numRuns: sampleSize(750, 3000) },
+      { numRuns: sampleSize(300, 3000) },
     );
   });
 });

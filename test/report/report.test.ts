@@ -12,7 +12,7 @@ const stats = async (env: Readonly<Record<string, string>>, ...args: string[]) =
 
 describe('a report', () => {
   test("shows the service's counts, and contains the latest failures", async () => {
-    await using reporting = await startReporting({ events: 3000 });
+    await using reporting = await startReporting({ events: 1000 });
     const { code, stdout, stderr } = await reporting.report('--since', '30d', '--limit', '20');
     const page = await reporting.page();
     const { total, failed, types } = await stats(reporting.env, '--since', '30d');
@@ -32,7 +32,7 @@ describe('a report', () => {
   });
 
   test('counts all failures by subscription if the events name it', async () => {
-    await using reporting = await startReporting({ events: 3000 });
+    await using reporting = await startReporting({ events: 600 });
     await reporting.report('--since', '30d', '--limit', '5');
     const page = await reporting.page();
     const section = page.slice(page.indexOf('<h2>By subscription'), page.indexOf('<h2>Latest'));
