@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
+import { adviceText } from '../../src/advice.ts';
 import type { Context } from '../../src/context.ts';
+import type { NotSignedInError } from '../../src/errors.ts';
 import { loadRunSettings } from '../../src/settings/settings.ts';
-import { openSession } from '../../src/sign-in/session.ts';
+import { bindingOf, openSession, savedSettings, withoutSignIn } from '../../src/sign-in/session.ts';
 import { clock } from '../support/clock.ts';
 import { createContext, thisMachine } from '../support/context.ts';
 import { forEachTest } from '../support/each-test.ts';
@@ -125,6 +127,15 @@ test('requests that are rejected together read the keychain and ask the provider
   expect(at.refreshes()).toEqual(['ok', 'ok', 'ok']);
 });
 
+test('a token that is rejected while it is read again is replaced all the same', async () => {
+  const first = await (await startRun()).accessToken();
+  const tokens = await startRun();
+  const [read, replaced] = await Promise.all([tokens.accessToken(), tokens.replace(first)]);
+  expect(read).toBe(first);
+  expect(replaced).not.toBe(first);
+  expect(at.refreshes()).toEqual(['ok', 'ok']);
+});
+
 test('a token from the environment is never replaced', async () => {
   const environment = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: 'given' };
   const { tokens } = await openSessionIn(createContext({ environment }));
@@ -155,4 +166,91 @@ test.each<[unknown, number]>([
   const tokens = await startRun();
   expect(await tokens.accessToken()).toBe('granted');
   expect(tokens.latest()?.expiresAt).toBe(clock.now() + milliseconds);
+});
+
+/** Returns the fields of the error that the first token of a run ends with. */
+async function failureOf(environment: Context['environment']) {
+  const open = openSessionIn(createContext({ environment }));
+  const error = await open.then(({ tokens }) => tokens.accessToken()).catch((thrown) => thrown);
+  const { name, message, details, next } = error;
+  return { name, message, details, next: adviceText(next, {}) };
+}
+
+test.each(['a b', 'a\nb', 'ü'])(
+  'a token from the environment that no header can carry is refused: %j',
+  async (token) => {
+    expect(await failureOf({ ...at.env, HOOKTRAIL_ACCESS_TOKEN: token })).toEqual({
+      name: 'UsageError',
+      message: 'HOOKTRAIL_ACCESS_TOKEN is not a token: it holds spaces, line ends or other characters',
+      details: [],
+      next: 'put a valid token there, or unset the variable to use the stored sign-in',
+    });
+  },
+);
+
+test('a sign-in for other addresses is not used, and the error names the addresses and their sources', async () => {
+  const environment = { ...at.env, HOOKTRAIL_BASE_URL: 'https://other.example/v1' };
+  expect(await failureOf(environment)).toEqual({
+    name: 'NotSignedInError',
+    message: 'not signed in to these addresses',
+    details: [
+      expect.stringMatching(/^[^:]+: http:\/\/\S+ \(from .+\)$/),
+      expect.stringMatching(/^[^:]+: https:\/\/other\.example\/v1 \(from HOOKTRAIL_BASE_URL\)$/),
+      expect.stringMatching(/^[^:]+: \S+ \(from .+\)$/),
+      'the stored sign-in is for other addresses, and its tokens are not sent to these',
+    ],
+    next: 'restore the address that was changed, or run `hooktrail login` to sign in to these',
+  });
+  expect(at.refreshes()).toEqual([]);
+});
+
+test('a profile without a sign-in is not signed in', async () => {
+  const { authUrl, baseUrl, clientId } = at.sandbox.settings;
+  const environment = {
+    ...at.env,
+    HOOKTRAIL_PROFILE: 'night',
+    HOOKTRAIL_AUTH_URL: authUrl,
+    HOOKTRAIL_BASE_URL: baseUrl,
+    HOOKTRAIL_CLIENT_ID: clientId,
+  };
+  expect(await failureOf(environment)).toEqual({
+    name: 'NotSignedInError',
+    message: "not signed in with the profile 'night'",
+    details: [],
+    next: 'run `hooktrail login`',
+  });
+});
+
+test('a keychain that is missing holds no sign-in, unless a profile is saved', () => {
+  const error = Object.assign(new Error('no keychain here'), { holdsNothing: true });
+  const settings = (profileExists: boolean) => ({ profileExists }) as Parameters<typeof withoutSignIn>[1];
+  expect(withoutSignIn(error, settings(true))).toBe(error);
+  const other = new Error('locked');
+  expect(withoutSignIn(other, settings(false))).toBe(other);
+  const { name, message, details, next } = withoutSignIn(error, settings(false)) as NotSignedInError;
+  expect({ name, message, details, next: adviceText(next ?? '', {}) }).toEqual({
+    name: 'NotSignedInError',
+    message: 'not signed in',
+    details: ['no keychain here'],
+    next: 'run `hooktrail login`, or `hooktrail login --store file` where there is no keychain',
+  });
+});
+
+test('saved settings identify a sign-in if they name provider, service and client', () => {
+  const saved = {
+    'auth-url': 'https://id.example',
+    'base-url': 'https://events.example/v1',
+    'client-id': 'me',
+  };
+  const found = savedSettings('night', { version: 1, profiles: { night: saved } });
+  expect(found && bindingOf(found)).toEqual({
+    profile: 'night',
+    authUrl: 'https://id.example/',
+    clientId: 'me',
+    serviceOrigin: 'https://events.example',
+  });
+  const { 'client-id': _, ...partly } = saved;
+  const config = { version: 1, profiles: { night: partly } } as const;
+  expect(savedSettings('night', config)).toBeUndefined();
+  expect(savedSettings('night', config, { HOOKTRAIL_CLIENT_ID: 'other' })?.clientId).toBe('other');
 });

@@ -170,6 +170,7 @@ describe('a grant', () => {
     ['with a list of scopes', { scope: ['one', 'two'] }, { scope: 'one two' }],
     ['with no scopes', { scope: ' ' }, {}],
     ['with an error beside its token', { error: 'odd' }, {}],
+    ['without an error', { error: null }, {}],
     ['with a lifetime below 0', { expires_in: -5 }, { seconds: 0 }],
     ['with a lifetime of thousands of years', { expires_in: 1e12 }, { seconds: 3_155_760_000 }],
   ])('%s is taken', async (_, members, expected) => {
@@ -196,6 +197,10 @@ describe('a grant', () => {
       { isRenewable: true },
     );
     expect((await ask).access.expiresAt).toBe(clock.now() + 1_800_000);
+  });
+
+  test.each([201, 299])('with the status %i is taken', async (status) => {
+    expect(await refreshWith({ status })).toMatchObject({ refreshToken: 'next' });
   });
 
   test('after a byte order mark is read', async () => {
@@ -242,6 +247,7 @@ describe('an answer that grants nothing usable', () => {
   test.each<[string, Answer, string]>([
     ['text', { body: 'secret' }, 'application/json, and 6 bytes'],
     ['null', { body: null }, 'application/json, and 4 bytes'],
+    ['a number', { body: '7' }, 'application/json, and 1 bytes'],
     ['a list', { body: [GRANT] }, 'application/json, and 89 bytes'],
     ['nothing', { body: '', headers: {} }, 'no content type, and 0 bytes'],
     ['much', { body: 'x'.repeat(12_000) }, 'application/json, and 12,000 bytes'],
@@ -352,13 +358,58 @@ describe('a refusal', () => {
     ]);
   });
 
-  test.each<[string, (provider: Provider) => Promise<unknown>]>([
-    ['the-device-code', (provider) => exchangeDeviceCode(provider, PROOF, 'the-device-code')],
-    ['the-token', (provider) => revoke(provider, PROOF, 'https://id.example/r', 'the-token', 'access_token')],
-  ])('repeats no %s', async (secret, ask) => {
+  const REDIRECT = 'http://127.0.0.1:8976/callback';
+  test.each<[string, string, (provider: Provider) => Promise<unknown>]>([
+    ['the sign-in', 'the-device-code', (provider) => exchangeDeviceCode(provider, PROOF, 'the-device-code')],
+    [
+      'the revocation',
+      'the-token',
+      (provider) => revoke(provider, PROOF, 'https://id.example/r', 'the-token', 'access_token'),
+    ],
+    [
+      'announcing the sign-in',
+      'client-secret-value',
+      (provider) => pushAuthorizationRequest(provider, PROOF, 'https://id.example/p', new URLSearchParams()),
+    ],
+    [
+      'the sign-in',
+      'client-secret-value',
+      (provider) => authorizeDevice(provider, PROOF, 'https://id.example/d', 'one'),
+    ],
+    [
+      'the sign-in',
+      'workload-assertion',
+      (provider) =>
+        exchangeDeviceCode(provider, { method: 'assertion', read: async () => 'workload-assertion' }, 'd'),
+    ],
+    ...['the-code', 'the-verifier'].map(
+      (secret): [string, string, (provider: Provider) => Promise<unknown>] => [
+        'the sign-in',
+        secret,
+        async (provider) => {
+          const { validateAuthResponse } = await import('oauth4webapi');
+          const given = new URLSearchParams({ code: 'the-code', state: 's' });
+          const callback = validateAuthResponse({ issuer: 'x' }, { client_id: 'me' }, given, 's');
+          const redirectUri = { text: REDIRECT, url: new URL(REDIRECT) };
+          return await exchangeCode(provider, PROOF, callback, { redirectUri, codeVerifier: 'the-verifier' });
+        },
+      ],
+    ),
+  ])('of %s repeats no %s', async (what, secret, ask) => {
     const body = { error: 'odd', error_description: `what is ${secret}?` };
-    const { details } = await failureOf(ask(providerWith({ status: 400, body })));
-    expect(details.join('\n')).toContain('what is [redacted]?');
+    const { message, details } = await failureOf(ask(providerWith({ status: 400, body })));
+    expect([message, details]).toEqual([
+      `${what} was refused by the identity provider (400)`,
+      ['error: odd', 'error_description: what is [redacted]?'],
+    ]);
+  });
+
+  test('in a new sign-in leads to the same command', () => {
+    expect(NEW_SIGN_IN).toEqual({
+      again: 'run the same command again',
+      refused:
+        'check --client-id, and run the same command with --client-secret-stdin and the right client secret',
+    });
   });
 
   test('has the next step of a sign-in that begins', async () => {
@@ -465,6 +516,7 @@ describe('the answer for another device', () => {
   });
 
   test('without a code cannot be used', async () => {
+    await expect(ask({ user_code: { n: 7 } })).rejects.toThrow('cannot be used');
     expect(await failureOf(ask({ device_code: undefined }))).toMatchObject({
       name: 'ServiceError',
       message: expect.stringMatching(/^the sign-in failed: the identity provider's answer cannot be used: /),
