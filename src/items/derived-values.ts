@@ -2,10 +2,9 @@ import { offsetMsIn, readDateTime } from '../time/date-time.ts';
 import { parseInstant } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { stringEnd, stringText, valueEnd } from './json-scanner.ts';
+import { readEach, stringEnd, stringText, valueEnd } from './json-scanner.ts';
 
 const QUOTE = 0x22;
-const COMMA = 0x2c;
 const OBJECT = 0x7b;
 const ARRAY = 0x5b;
 
@@ -78,14 +77,11 @@ function lengthOf(bytes: Buffer, start: number, end: number): number | undefined
   const first = bytes[start];
   if (first === QUOTE) return charactersOf(stringText(bytes, start, end));
   if (first !== ARRAY && first !== OBJECT) return undefined;
-  if (end - start === 2) return 0;
   let count = 0;
-  let index = start;
-  do {
-    const at = first === OBJECT ? stringEnd(bytes, index + 1) + 1 : index + 1;
-    index = valueEnd(bytes, at);
+  readEach(bytes, start, (at) => {
     count++;
-  } while (bytes[index] === COMMA);
+    return valueEnd(bytes, first === OBJECT ? stringEnd(bytes, at) + 1 : at);
+  });
   return count;
 }
 

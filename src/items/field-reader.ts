@@ -3,11 +3,10 @@ import { type Derive, derivationFacts, derive } from './derived-values.ts';
 import { type CreateCursorOptions, type Cursor, createExactCursor, MISSING } from './field-cursor.ts';
 import { EACH, type FieldPath, memberPath, type Walk } from './field-path.ts';
 import { jsonInText } from './json-in-text.ts';
-import { stringEnd, stringText, valueEnd } from './json-scanner.ts';
+import { readEach, stringEnd, stringText, valueEnd } from './json-scanner.ts';
 import { createCursor } from './known-cursor.ts';
 
 const QUOTE = 0x22;
-const COMMA = 0x2c;
 const OBJECT = 0x7b;
 const ARRAY = 0x5b;
 const NO_BYTES = Buffer.alloc(0);
@@ -204,8 +203,6 @@ function eachElement(
     return text !== undefined && eachElement(wholeText(text), lists, depth, use);
   }
   if (first !== ARRAY && first !== OBJECT) return false;
-  const isEmpty = end - start === 2;
-  if (isEmpty) return true;
   const isLast = depth === lists.length - 1;
   const goOn = (at: number): number => {
     const found = (lists[depth] as ElementCursor).find(value, at);
@@ -213,7 +210,7 @@ function eachElement(
     else eachElement(found, lists, depth + 1, use);
     return found.behind;
   };
-  if (first === ARRAY) eachOfList(bytes, start, goOn);
+  if (first === ARRAY) readEach(bytes, start, goOn);
   else for (const at of valuesOfMap(bytes, start)) goOn(at);
   return true;
 }
@@ -222,22 +219,14 @@ function wholeText(bytes: Buffer): FoundValue {
   return { bytes, start: 0, end: bytes.length, isInText: true };
 }
 
-function eachOfList(bytes: Buffer, start: number, use: (at: number) => number): void {
-  let index = start;
-  do index = use(index + 1);
-  while (bytes[index] === COMMA);
-}
-
 /** Of duplicate names the last one counts, as in `JSON.parse`. */
 function valuesOfMap(bytes: Buffer, start: number): Iterable<number> {
   const offsets = new Map<string, number>();
-  let index = start;
-  do {
-    const nameStart = index + 1;
-    const nameEnd = stringEnd(bytes, nameStart);
-    offsets.set(stringText(bytes, nameStart, nameEnd), nameEnd + 1);
-    index = valueEnd(bytes, nameEnd + 1);
-  } while (bytes[index] === COMMA);
+  readEach(bytes, start, (at) => {
+    const nameEnd = stringEnd(bytes, at);
+    offsets.set(stringText(bytes, at, nameEnd), nameEnd + 1);
+    return valueEnd(bytes, nameEnd + 1);
+  });
   return offsets.values();
 }
 

@@ -114,6 +114,7 @@ export function offsetsOfItem(offsets: readonly number[], item: number): number[
   return offsets.slice(first, first + OFFSETS_PER_ITEM);
 }
 
+/** Looks at strings only, not at members: white space outside them is left out. */
 function copyCompactly(bytes: Buffer, start: number, end: number, target: Buffer, at: number): number {
   let to = at;
   let quoted = false;

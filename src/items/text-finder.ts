@@ -1,5 +1,5 @@
 import { comparableForm } from './comparable-text.ts';
-import { isPunctuation, rawText, tokenEnd } from './json-scanner.ts';
+import { rawText, someToken } from './json-scanner.ts';
 
 /** With one of these, a match in the item's text may span tokens or be part of an escape. */
 const STRUCTURE = /["\\{}[\],:]/;
@@ -16,20 +16,6 @@ export function textFinder(wanted: string): (bytes: Buffer, start: number, end: 
     // Without escapes, the item's JSON text contains every value's text.
     if (!hasEscapes && !hasWanted(text)) return false;
     if (!hasEscapes && !mayCrossTokens) return true;
-    return someToken(bytes, start, end, hasWanted);
+    return someToken(bytes, start, end, (at, to) => hasWanted(rawText(bytes, at, to)));
   };
-}
-
-function someToken(bytes: Buffer, start: number, end: number, holds: (text: string) => boolean): boolean {
-  let at = start;
-  while (at < end) {
-    if (isPunctuation(bytes[at] as number)) {
-      at++;
-      continue;
-    }
-    const behind = tokenEnd(bytes, at);
-    if (holds(rawText(bytes, at, behind))) return true;
-    at = behind;
-  }
-  return false;
 }

@@ -1,7 +1,7 @@
 import { comparableForm } from './comparable-text.ts';
 import { pathText } from './field-path.ts';
 import { isObject } from './items.ts';
-import { isPunctuation, stringText, tokenEnd, valueText } from './json-scanner.ts';
+import { someToken, stringText, valueText } from './json-scanner.ts';
 import { eventMember, isKnownName } from './known-fields.ts';
 
 const COMMA = 0x2c;
@@ -64,22 +64,13 @@ export function findField(
   holds: (value: string) => boolean,
 ): string | undefined {
   const steps: Steps = [];
-  let at = start;
-  while (at < end) {
-    const byte = bytes[at] as number;
-    if (isPunctuation(byte)) {
-      follow(steps, byte);
-      at++;
-      continue;
-    }
-    const to = tokenEnd(bytes, at);
-    const isName = bytes[to] === COLON;
-    if (isName) steps[steps.length - 1] = stringText(bytes, at, to);
-    else if (byte !== NULL && holds(valueText(bytes, at, to)))
-      return fieldName(steps.map(String), bytes, start, end);
-    at = to;
-  }
-  return undefined;
+  const isMatch = (at: number, to: number) => {
+    if (bytes[to] !== COLON) return bytes[at] !== NULL && holds(valueText(bytes, at, to));
+    steps[steps.length - 1] = stringText(bytes, at, to);
+    return false;
+  };
+  const isFound = someToken(bytes, start, end, isMatch, (byte) => follow(steps, byte));
+  return isFound ? fieldName(steps.map(String), bytes, start, end) : undefined;
 }
 
 type Steps = (string | number)[];

@@ -228,7 +228,7 @@ export function readPage(body: Buffer): Page {
   if (body[start] !== 0x7b) throw scanner.fault('an object', start);
   const members = new Map<string, string>();
   let items = identified(Items.of([]));
-  const end = readEach(scanner, start, (at) => {
+  const end = scanner.each(start, (at) => {
     const name = JSON.parse(body.toString('utf8', at, scanner.string(at))) as string;
     const value = scanner.key(at);
     if (name === 'items') items = identified(Items.of([]));
@@ -255,29 +255,13 @@ export function readPage(body: Buffer): Page {
   };
 }
 
-/**
- * Reads each member of an object, or element of an array, starting there. Returns the offset after its end.
- */
-function readEach(scanner: JsonScanner, start: number, read: (at: number) => number): number {
-  const { bytes } = scanner;
-  const closer = bytes[start] === 0x7b ? 0x7d : 0x5d;
-  let at = scanner.space(start + 1);
-  if (bytes[at] === closer) return at + 1;
-  for (;;) {
-    at = scanner.space(read(at));
-    if (bytes[at] === closer) return at + 1;
-    if (bytes[at] !== 0x2c) throw scanner.fault(closer === 0x7d ? "',' or '}'" : "',' or ']'", at);
-    at = scanner.space(at + 1);
-  }
-}
-
 function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItems; end: number } {
   const spans: number[] = [];
   const keys: number[] = [];
   let isSpaced = false;
   let byEventId = true;
   let hasDoubtful = false;
-  const listEnd = readEach(scanner, start, (at) => {
+  const listEnd = scanner.each(start, (at) => {
     scanner.spaced = false;
     const { end, key, isOfId, isDoubtful } = identify(scanner, at);
     hasDoubtful ||= isDoubtful;

@@ -1,7 +1,7 @@
 import { bareText } from '../items/canonical-json.ts';
 import { EACH } from '../items/field-path.ts';
 import { jsonInText } from '../items/json-in-text.ts';
-import { startsWith, stringEnd, valueEnd } from '../items/json-scanner.ts';
+import { readEach, startsWith, stringEnd, valueEnd } from '../items/json-scanner.ts';
 import { isKnownName } from '../items/known-fields.ts';
 import { OTHER_VALUE, SampleField } from './sample-field.ts';
 
@@ -104,7 +104,7 @@ class SampleReader {
     let count = 0;
     do {
       const start = index + 1;
-      // Members mostly come in the same order.
+      // Members mostly come in the same order, so a name is compared before its end is looked for.
       const next = names.inOrder[expected];
       const isNext = next !== undefined && startsWith(bytes, start, next.token);
       const name = isNext ? next : this.#nameAt(start, parent, names, isEvent);
@@ -224,28 +224,25 @@ class SampleReader {
       if (this.fields.length < MAX_FIELDS) this.#addElement(list);
       else list.isOverfull = true;
     }
-    let index = at;
     let count = 0;
     let isOfValues = true;
-    do {
-      const first = bytes[index + 1];
+    const end = readEach(bytes, at, (start) => {
+      const first = bytes[start];
       if (first === OBJECT || first === ARRAY) isOfValues = false;
-      index = this.#readElement(index + 1, count++, list);
-    } while (bytes[index] === COMMA);
-    if (isOfValues) list.setValue(this.#row, bytes, at, index + 1);
+      return this.#readElement(start, count++, list);
+    });
+    if (isOfValues) list.setValue(this.#row, bytes, at, end);
     else list.setCode(this.#row, OTHER_VALUE);
     this.#endList(list, count);
-    return index + 1;
+    return end;
   }
 
   #readMap(at: number, map: SampleField): number {
     const bytes = this.#bytes;
-    let index = at;
     let count = 0;
-    do index = this.#readElement(stringEnd(bytes, index + 1) + 1, count++, map);
-    while (bytes[index] === COMMA);
+    const end = readEach(bytes, at, (start) => this.#readElement(stringEnd(bytes, start) + 1, count++, map));
     this.#endList(map, count);
-    return index + 1;
+    return end;
   }
 
   #readElement(at: number, place: number, list: SampleField): number {

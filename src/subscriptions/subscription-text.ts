@@ -98,16 +98,12 @@ export class SubscriptionText {
 }
 
 const OBJECT_OPEN = 0x7b;
-const OBJECT_CLOSE = 0x7d;
 const ARRAY_OPEN = 0x5b;
-const ARRAY_CLOSE = 0x5d;
-const COMMA = 0x2c;
 
 function membersIn(bytes: Buffer, start: number): Map<string, Span> {
   const scanner = new JsonScanner(bytes);
   const members = new Map<string, Span>();
-  let at = scanner.space(start + 1);
-  while (bytes[at] !== OBJECT_CLOSE) {
+  scanner.each(start, (at) => {
     const name = stringText(bytes, at, scanner.string(at));
     const value = scanner.key(at);
     const end = scanner.value(value);
@@ -117,22 +113,19 @@ function membersIn(bytes: Buffer, start: number): Map<string, Span> {
         next: 'it cannot be changed safely: tell the owner of the service',
       });
     members.set(name, { start: value, end });
-    at = scanner.space(end);
-    if (bytes[at] === COMMA) at = scanner.space(at + 1);
-  }
+    return end;
+  });
   return members;
 }
 
 function elementsIn(bytes: Buffer, start: number): string[] {
   const scanner = new JsonScanner(bytes);
   const elements: string[] = [];
-  let at = scanner.space(start + 1);
-  while (bytes[at] !== ARRAY_CLOSE) {
+  scanner.each(start, (at) => {
     const end = scanner.value(at);
     elements.push(bytes.toString('utf8', at, end));
-    at = scanner.space(end);
-    if (bytes[at] === COMMA) at = scanner.space(at + 1);
-  }
+    return end;
+  });
   return elements;
 }
 

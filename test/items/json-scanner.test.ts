@@ -3,8 +3,10 @@ import { describe, expect, test } from 'vitest';
 import {
   JsonScanner,
   JsonSyntaxError,
+  readEach,
   scalarEnd,
   scalarsText,
+  someToken,
   startsWith,
   stringEnd,
   stringText,
@@ -207,6 +209,69 @@ test.each([
   const at = (offset: number) => (offset === 0 ? undefined : text[offset + 1]);
   expect([found, at(top.subscriptionId)]).toEqual([holders, topSubscription]);
   if (holders > 0) expect([at(holder.eventId), at(holder.subscriptionId)]).toEqual([id, subscription]);
+});
+
+/** The texts of the values in a list or an object, and the rest after it. */
+function inner(text: string, isValid: boolean) {
+  const scanner = scannerOf(text);
+  const { bytes } = scanner;
+  const values: string[] = [];
+  const isObject = text.startsWith('{');
+  const read = (at: number) => {
+    const start = isObject ? scanner.key(at) : at;
+    const end = scanner.value(start);
+    values.push(bytes.toString('utf8', start, end));
+    return end;
+  };
+  const end = isValid ? readEach(bytes, 0, read) : scanner.each(0, read);
+  return { values, rest: text.slice(end) };
+}
+
+describe('the members of an object, and the elements of a list,', () => {
+  test.each([
+    ['[],', [], ','],
+    ['{}]', [], ']'],
+    ['[1]}', ['1'], '}'],
+    ['[[],{"a":"]"},null],', ['[]', '{"a":"]"}', 'null'], ','],
+    ['{"a":1,"b}":{},"c":[2,3]}}', ['1', '{}', '[2,3]'], '}'],
+  ])('of %s are read in order', (text, values, rest) => {
+    expect(inner(text, true)).toEqual({ values, rest });
+    expect(inner(text, false)).toEqual({ values, rest });
+  });
+
+  test('are read across white space', () => {
+    expect(inner('[ 1 , [ ] ] ', false)).toEqual({ values: ['1', '[ ]'], rest: ' ' });
+    expect(inner('{ "a" : 1 , "b" : 2 }', false)).toEqual({ values: ['1', '2'], rest: '' });
+    expect(inner('[ ]', false)).toEqual({ values: [], rest: '' });
+  });
+
+  test.each([
+    ['[1 2]', "',' or ']' expected at byte 3"],
+    ['[1}', "',' or ']' expected at byte 2"],
+    ['{"a":1]', "',' or '}' expected at byte 6"],
+    ['{"a":1', "the text ends where ',' or '}' belongs at byte 6"],
+  ])('of %s are a fault', (text, message) => {
+    expect(() => inner(text, false)).toThrow(message);
+  });
+});
+
+test('names and scalars are read until one is wanted, with the punctuation between them', () => {
+  const bytes = Buffer.from('{"a":[1,"b,"],"c":null}');
+  const read = (wanted: string) => {
+    const tokens: string[] = [];
+    let punctuation = '';
+    const use = (at: number, to: number) => {
+      tokens.push(bytes.toString('utf8', at, to));
+      return tokens.at(-1) === wanted;
+    };
+    const isFound = someToken(bytes, 0, bytes.length, use, (byte) => {
+      punctuation += String.fromCharCode(byte);
+    });
+    return { isFound, tokens, punctuation };
+  };
+  const tokens = ['"a"', '1', '"b,"', '"c"', 'null'];
+  expect(read('')).toEqual({ isFound: false, tokens, punctuation: '{:[,],:}' });
+  expect(read('"b,"')).toEqual({ isFound: true, tokens: tokens.slice(0, 3), punctuation: '{:[,' });
 });
 
 describe('in a valid item', () => {
