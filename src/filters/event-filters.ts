@@ -9,6 +9,7 @@ import { marketplaceFilter } from '../names/marketplaces.ts';
 import { nameFilter } from '../names/name-filter.ts';
 import type { Queries, Query } from '../paging/event-query.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
+import { dateAfter } from '../time/period.ts';
 import { resolveTime, type Time } from '../time/resolve-time.ts';
 import { notATime } from '../time/time-advice.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
@@ -171,7 +172,7 @@ export class EventFilters implements FilterParts {
       const [from, to] = [this.after, this.before].map((given) => `${given?.flag} ${given?.text}`);
       // People write a day this way, but a date means its first moment.
       const day = compareInstants(after, before) === 0 && /^\d{4}-\d\d-\d\d$/.exec(this.before?.text ?? '');
-      const following = day && new Date(Date.parse(day[0]) + 86_400_000).toISOString().slice(0, 10);
+      const following = day && dateAfter(day[0]);
       const next = following ? `for the whole day: ${this.before?.flag} ${following}` : undefined;
       throw new UsageError(`${from} and ${to} leave no time between them: nothing can match`, { next });
     }

@@ -72,6 +72,7 @@ function wallDate(time: number, zone: TimeZone): string {
   return new Date(time + zone.offsetAt(time)).toISOString().slice(0, 10);
 }
 
-function dateAfter(date: string): string {
+/** The next day of an ISO date. */
+export function dateAfter(date: string): string {
   return new Date(Date.parse(date) + DAY_MS).toISOString().slice(0, 10);
 }
