@@ -3,6 +3,7 @@ import path from 'node:path';
 import { clock } from './clock.ts';
 import { startHandler } from './handler.ts';
 import { createHome } from './home.ts';
+import { freePort } from './ports.ts';
 import type { Options, Result, Running } from './process.ts';
 import { hooktrail, startHooktrail } from './program.ts';
 import type { SandboxOptions } from './sandbox.ts';
@@ -34,7 +35,9 @@ export async function listening<Program extends Listener>(
   const env: Readonly<Record<string, string>> = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
   const journal = path.join(home.folder, 'events.journal');
   const agent = new Agent({ keepAlive: true });
-  let program = start(['webhooks', 'listen', '--port', '0', '--journal', journal, ...flags], { env });
+  // A port that the system assigned could be another program's by the time of a restart.
+  const args = ['webhooks', 'listen', '--port', `${await freePort()}`, '--journal', journal];
+  let program = start([...args, ...flags], { env });
   const port = await portOf(program);
   return {
     home,
@@ -53,7 +56,7 @@ export async function listening<Program extends Listener>(
     async restart(signal: NodeJS.Signals, others = flags) {
       program.kill(signal);
       await program.finished;
-      program = start(['webhooks', 'listen', '--port', `${port}`, '--journal', journal, ...others], { env });
+      program = start([...args, ...others], { env });
       await portOf(program);
     },
     async [Symbol.asyncDispose]() {
