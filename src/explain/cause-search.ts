@@ -80,6 +80,12 @@ export interface SameTest {
   readonly as: readonly RowTest[];
 }
 
+/** `tests` are what is left of the candidate without its needless conditions. */
+interface SimplifiedCause {
+  readonly tests: readonly RowTest[];
+  readonly candidate: readonly RowTest[];
+}
+
 interface Candidate extends Count {
   readonly tests: readonly RowTest[];
   /** Log likelihood of the failures, less the cost of its form. */
@@ -115,25 +121,22 @@ export class CauseSearch {
   /** Finds each cause in the events that earlier ones leave, and equivalents among `alike`. */
   findCauses(fields: readonly Feature[], alike: readonly Feature[]): FoundCause[] {
     const all = this.#rows;
-    const { table } = this;
-    const allFailed = estimateOf(table, countRows(all, table.failures)).failed;
-    const causes: FoundCause[] = [];
-    while (causes.length < MAX_CAUSES) {
-      const best = this.bestCause(fields);
-      if (!best) break;
-      const left = this.#rows;
-      const whole = estimateOf(table, countRows(left, table.failures));
-      const countOf = (rows: Int32Array) => estimateOf(table, countRows(rows, table.failures));
-      const tests = this.#withoutNeedlessSpan(best, left, (some, rows) =>
-        isNamed(countOf(rows), whole, this.lnCandidates(some)),
-      );
-      const inside = filterByAll(tests, left);
-      const count = countOf(inside);
-      if (!isNamed(count, whole, this.lnCandidates(tests))) break;
-      if (causes.length > 0 && !isWorthNaming(count, allFailed)) break;
-      causes.push({ tests, same: this.#sameTests(tests, alike) });
-      this.#rows = rowsWithout(left, inside);
+    const found: SimplifiedCause[] = [];
+    while (found.length < MAX_CAUSES) {
+      const cause = this.bestCause(fields);
+      if (!cause || !this.#isWorthListing(cause.tests, all)) break;
+      found.push(cause);
+      for (const [place, one] of found.entries()) {
+        this.#rows = rowsLeftBy(found.toSpliced(place, 1), all);
+        const again = this.#simplifiedAgain(one);
+        if (again && this.#isWorthListing(again.tests, all)) found[place] = again;
+      }
+      this.#rows = rowsLeftBy(found, all);
     }
+    const causes = found.map(({ tests }, place) => {
+      this.#rows = rowsLeftBy(found.slice(0, place), all);
+      return { tests, same: this.#sameTests(tests, alike) };
+    });
     this.#rows = all;
     return causes;
   }
@@ -283,16 +286,31 @@ export class CauseSearch {
   // 3. The best that chance does not explain, made as simple as it can be
 
   /** Returns the best cause even if it explains few failures; undefined if there is none. */
-  bestCause(features: readonly Feature[]): readonly RowTest[] | undefined {
+  bestCause(features: readonly Feature[]): SimplifiedCause | undefined {
     const whole = this.#count(this.#rows);
     if (whole.failed < 2) return undefined;
     const candidates = this.#conjunctions(whole, features);
     for (const { tests } of candidates.filter((one) => this.#makesDifference(one, whole)).sort(byScore)) {
-      const simplest = this.#simplest(tests, whole);
-      const cause = simplest && this.#withOwnSpan(simplest, whole);
-      if (cause && !this.#takesInWorking(cause)) return cause;
+      const cause = this.#simplified(tests, whole);
+      if (cause) return { tests: cause, candidate: tests };
     }
     return undefined;
+  }
+
+  /**
+   * Restores conditions that were dropped because the events they exclude fail too, if other causes explain
+   * these failures. The rows are those that the other causes leave.
+   */
+  #simplifiedAgain({ tests, candidate }: SimplifiedCause): SimplifiedCause | undefined {
+    if (candidate.length === tests.length) return undefined;
+    const again = this.#simplified(candidate, this.#count(this.#rows));
+    return again && again.length > tests.length ? { tests: again, candidate } : undefined;
+  }
+
+  #simplified(candidate: readonly RowTest[], whole: Count): readonly RowTest[] | undefined {
+    const simplest = this.#simplest(candidate, whole);
+    const tests = simplest && this.#withOwnSpan(simplest, whole);
+    return tests && !this.#takesInWorking(tests) ? this.#withoutNeedlessSpan(tests) : undefined;
   }
 
   #makesDifference(count: Count, whole: Count): boolean {
@@ -355,16 +373,12 @@ export class CauseSearch {
     return this.#bestSpan(filterByAll(fields, this.#rows), fields, whole)?.tests ?? tests;
   }
 
-  #withoutNeedlessSpan(
-    tests: readonly RowTest[],
-    left: Int32Array,
-    isCause: (tests: readonly RowTest[], rows: Int32Array) => boolean,
-  ): readonly RowTest[] {
+  #withoutNeedlessSpan(tests: readonly RowTest[]): readonly RowTest[] {
     const fields = tests.filter(({ feature }) => feature);
     if (fields.length === tests.length || fields.length === 0) return tests;
-    const general = filterByAll(fields, left);
+    const general = filterByAll(fields, this.#rows);
     const isNeedless = onlyBoundsStart(this.table, general, filterByAll(tests, general));
-    return isNeedless && isCause(fields, general) ? fields : tests;
+    return isNeedless && this.#isNamed(fields) ? fields : tests;
   }
 
   /** True if a condition accepts values that work where the other conditions hold. */
@@ -409,6 +423,21 @@ export class CauseSearch {
     return countRows(rows, this.table.failures);
   }
 
+  #estimate(rows: Int32Array): Count {
+    return estimateOf(this.table, this.#count(rows));
+  }
+
+  #isNamed(tests: readonly RowTest[]): boolean {
+    const inside = this.#estimate(filterByAll(tests, this.#rows));
+    return isNamed(inside, this.#estimate(this.#rows), this.lnCandidates(tests));
+  }
+
+  #isWorthListing(tests: readonly RowTest[], all: Int32Array): boolean {
+    if (!this.#isNamed(tests)) return false;
+    const inside = this.#estimate(filterByAll(tests, this.#rows));
+    return this.#rows === all || isWorthNaming(inside, this.#estimate(all).failed);
+  }
+
   #countBy(feature: Feature, rows: Int32Array): Count {
     if (this.#marked !== rows) {
       for (const row of this.#marked) this.#marks[row] = 0;
@@ -433,6 +462,10 @@ function conditionsOn({ events, order, field }: Feature): number {
   const numbers = countIf(order, (code) => (events[code] as number) > 0);
   const limits = 2 * Math.max(0, Math.min(numbers - 1, MAX_LIMITS));
   return (isPresence ? 2 : 0) + equalities + limits;
+}
+
+function rowsLeftBy(causes: readonly SimplifiedCause[], rows: Int32Array): Int32Array {
+  return causes.reduce((left, { tests }) => rowsWithout(left, filterByAll(tests, left)), rows);
 }
 
 function mostPromising(candidates: readonly Candidate[], features: readonly Feature[]): Feature[] {

@@ -6,7 +6,7 @@ import { tableOf, textOf } from './made-tables.ts';
 describe('the best explanation', () => {
   const bestOf = (table: SampleTable) => {
     const search = new CauseSearch(table);
-    return search.bestCause(search.features)?.map(textOf).sort().join(' and ');
+    return search.bestCause(search.features)?.tests.map(textOf).sort().join(' and ');
   };
   /** Numbers without order, the same in each run. */
   const mixed = (index: number, of: number) => Math.floor(((index * 0.618_033_988_75) % 1) * of);
@@ -188,6 +188,24 @@ describe('the best explanation', () => {
   ])('of events that differ in little: %s: %s', (_, expected, ...groups) =>
     expect(bestOf(tableOfGroups(groups)) ?? '').toBe(expected),
   );
+
+  test('keeps a condition if the failures that it excludes are those of another cause', () => {
+    const table = tableOfGroups([
+      [400, 240, 'xx*'],
+      [200, 2, 'xy*'],
+      [100, 50, 'xyz'],
+      [300, 3, 'yx*'],
+      [300, 3, 'yy*'],
+      [60, 30, 'yyz'],
+    ]);
+    expect(bestOf(table)).toBe('a = "x"');
+    const search = new CauseSearch(table);
+    const causes = search.findCauses(search.features, search.features);
+    expect(causes.map(({ tests }) => tests.map(textOf).sort().join(' and '))).toEqual([
+      'a = "x" and b = "x"',
+      'c = "z"',
+    ]);
+  });
 
   test('leaves out a value of each of two fields where all others fail', () => {
     const failed = (i: number) => mixed(i, 3) !== 1 && other(i, 3) !== 1;
