@@ -13,6 +13,7 @@ import { UNCOUNTED } from '../paging/read-pages.ts';
 import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { eachOnce, type Reporter } from '../terminal/reporter.ts';
+import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { checkUnused, diskFault, LOCK_FOLDER, openDirectory, tidyDirectory } from './export-directory.ts';
 import { checkNothingLost, checkSame, type Manifest, readManifest } from './export-manifest.ts';
 import { type FileFormat, filesOf, heldBy, isUncounted, type Partition } from './export-part.ts';
@@ -88,7 +89,9 @@ async function exportInto(
     }
     const done = manifest.parts.filter(heldBy).length;
     if (!manifest.finishedAt)
-      reporter.notice(`continuing: ${done} of ${manifest.parts.length} files are there already`);
+      reporter.notice(
+        `continuing: ${grouped(done)} of ${grouped(manifest.parts.length)} files are there already`,
+      );
   }
   const finished = await withService(call, async (service) => {
     const resolved = await resolveFilters(filters, service, call.reporter);
@@ -120,5 +123,5 @@ function warnOfUncounted({ parts }: Manifest, reporter: Pick<Reporter, 'warning'
 
 function summaryOf(directory: string, { events, parts, pin }: Manifest): string {
   const files = parts.flatMap(filesOf).length;
-  return `${events} events in ${files} ${files === 1 ? 'file' : 'files'} in ${directory}, all that match before ${pin.text}`;
+  return `${eventsText(events ?? 0)} in ${grouped(files)} ${files === 1 ? 'file' : 'files'} in ${directory}, all that match before ${pin.text}`;
 }

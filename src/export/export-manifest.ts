@@ -3,6 +3,7 @@ import { faultText, ServiceError, UsageError } from '../errors.ts';
 import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 import { isTypedFilters, SHOWN_NAMES, type TypedFilters } from '../filters/event-filters.ts';
 import type { Query } from '../paging/event-query.ts';
+import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { parseTime } from '../time/time-text.ts';
 import {
@@ -105,9 +106,11 @@ export function checkNothingLost(directory: string, { parts }: Manifest): void {
   if (lacking.length === 0) return;
   const events = lacking.reduce((sum, { held, heldBefore }) => sum + heldBefore - held, 0);
   throw new ServiceError(
-    `${directory} lacks ${events === 1 ? 'an event' : `${events} events`} that it held before: the service no longer returns them`,
+    `${directory} lacks ${events === 1 ? 'an event' : eventsText(events)} that it held before: the service no longer returns them`,
     {
-      details: lacking.map(({ file, held, heldBefore }) => `${file} has ${held} of ${heldBefore} events`),
+      details: lacking.map(
+        ({ file, held, heldBefore }) => `${file} has ${grouped(held)} of ${eventsText(heldBefore)}`,
+      ),
       next: 'put an undamaged copy of each such file in its place and run the same command again; the damaged ones are in the same folder as damaged-part-…',
     },
   );

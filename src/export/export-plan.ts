@@ -2,6 +2,7 @@ import type { EventFilters } from '../filters/event-filters.ts';
 import { addQueries, type Query } from '../paging/event-query.ts';
 import { askCount, askPage } from '../paging/page.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { eventsText } from '../terminal/terminal-text.ts';
 import {
   compareInstants,
   earlierOf,
@@ -115,7 +116,7 @@ export async function warnOfLaterDated(
     if (!query.before || compareInstants(query.before, after) > 0)
       events += (await askCount(client, { ...query, after }, client.signal)) ?? 0;
   if (events === 0) return;
-  const subject = events === 1 ? '1 event is' : `${events} events are`;
+  const subject = `${eventsText(events)} ${events === 1 ? 'is' : 'are'}`;
   // Without reading them, `--where` and `--grep` cannot be applied.
   reporter.warning(
     `${filters.runHere ? 'up to ' : ''}${subject} dated later than the service's clock and not in this export; --update adds them when their time has come`,

@@ -6,6 +6,7 @@ import { readPages } from '../paging/read-pages.ts';
 import { inSlots } from '../paging/request-slots.ts';
 import type { Progress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { compareInstants } from '../time/instant.ts';
 import type { ExportClient } from './export-client.ts';
 import { removeReplaced } from './export-directory.ts';
@@ -238,8 +239,11 @@ function expectedEvents(parts: readonly Part[]): number {
 function incompleteError(held: number, total: number): ServiceError {
   const counts = Number.isNaN(total)
     ? 'and their number changes while they are read'
-    : `the service counts ${total}`;
-  return new ServiceError(`the export is not complete: ${held} events were written, ${counts}`, {
-    next: 'run the same command again; what is here is kept',
-  });
+    : `the service counts ${grouped(total)}`;
+  return new ServiceError(
+    `the export is not complete: ${eventsText(held)} ${held === 1 ? 'was' : 'were'} written, ${counts}`,
+    {
+      next: 'run the same command again; what is here is kept',
+    },
+  );
 }

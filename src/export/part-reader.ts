@@ -5,7 +5,7 @@ import { faultText, HooktrailError, ServiceError } from '../errors.ts';
 import { openToRead } from '../files/whole-files.ts';
 import type { Items } from '../items/items.ts';
 import { identified } from '../paging/page.ts';
-import { eventsText } from '../terminal/terminal-text.ts';
+import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { compareInstants } from '../time/instant.ts';
 import { type Manifest, readManifest } from './export-manifest.ts';
 import {
@@ -60,7 +60,11 @@ async function* readFileOfPart(directory: string, file: PartitionFile): AsyncGen
     await content.close();
   }
   if (events !== file.events)
-    throw new DamagedPartError(directory, file.file, `holds ${eventsText(events)} instead of ${file.events}`);
+    throw new DamagedPartError(
+      directory,
+      file.file,
+      `holds ${eventsText(events)} instead of ${grouped(file.events)}`,
+    );
 }
 
 export async function keysOf(directory: string, parts: readonly Part[]): Promise<ReadonlySet<number>> {

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { advise, hooktrail } from '../advice.ts';
 import { UsageError } from '../errors.ts';
 import { type FoundPage, identified } from '../paging/page.ts';
+import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { MANIFEST, readManifest } from './export-manifest.ts';
 import { heldBy, isSettled, lossOf, type Part } from './export-part.ts';
 import { keysReadAgain, readPart } from './part-reader.ts';
@@ -39,7 +40,7 @@ export async function openExport(
     const loss = lossOf(part);
     if (loss)
       onDoubt?.(
-        `${path.join(place, loss.file)} was damaged: it has ${loss.held} of ${loss.heldBefore} events`,
+        `${path.join(place, loss.file)} was damaged: it has ${grouped(loss.held)} of ${eventsText(loss.heldBefore)}`,
       );
   }
   const unchecked = new Set(manifest.parts.filter(heldBy));

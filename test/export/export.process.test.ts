@@ -18,7 +18,7 @@ describe('an export', () => {
     expect([code, stdout]).toEqual([0, '']);
     const manifest = await exporting.manifest();
     expect(stderr).toBe(
-      `exported: 1500 events in ${manifest.parts.length} files in ${exporting.directory}, all that match before ${manifest['pin']}\n`,
+      `exported: 1,500 events in ${manifest.parts.length} files in ${exporting.directory}, all that match before ${manifest['pin']}\n`,
     );
     expect(manifest.parts.length).toBeGreaterThan(5);
     expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
