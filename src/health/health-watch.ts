@@ -20,7 +20,7 @@ import { UTC } from '../time/time-zone.ts';
 import { RepeatedCommand, type RepeatedCommandOptions, variableText } from '../watch/command-runner.ts';
 import { pollUntilEnd, startDeadline, startFollowing } from '../watch/follow-events.ts';
 import type { Follower, WatchedItem } from '../watch/watch-follower.ts';
-import { warnOfSilentSubscriptions } from '../watch/watch-opening.ts';
+import { type Opening, pollsText, warnOfSilentSubscriptions } from '../watch/watch-opening.ts';
 import { WatchStateFile, whileStateIsHeld } from '../watch/watch-state.ts';
 import { type ChangeFindings, findAboutChange } from './change-findings.ts';
 import { areSubscriptions } from './health-subject.ts';
@@ -94,9 +94,9 @@ async function watchRows(
   const saved = file?.read(reporter);
   const unknownOutcomes = { count: 0 };
   const keep = <Some extends Items>(items: Some): Some => {
-    const told = keepKnownOutcomes(items);
-    unknownOutcomes.count += items.count - told.count;
-    return told;
+    const known = keepKnownOutcomes(items);
+    unknownOutcomes.count += items.count - known.count;
+    return known;
   };
   const following = { filters, overlap, concurrency, state: given, isSampled: false, isInOrder: true, keep };
   const run = { clock: context.clock, signal: deadline.signal, deadline, onRetry: () => {} };
@@ -127,7 +127,7 @@ async function watchRows(
     await file?.save({ ...follower.state, kept: rows.kept });
   };
   await save();
-  announceWatch(options, isResumed, reporter);
+  announceWatch(options, { isResumed, isPast }, reporter);
   const watch = new HealthWatch(options, { rows, follower, service, save }, call);
   await watch.report(deadline.signal);
   const polling = {
@@ -150,7 +150,7 @@ function commandOf(by: readonly FieldPath[]): string {
 
 function announceWatch(
   { filters, interval, failures, lengthMs }: HealthWatchOptions,
-  isResumed: boolean,
+  { isResumed, isPast }: Pick<Opening, 'isResumed' | 'isPast'>,
   { notice }: Pick<HealthCall['reporter'], 'notice'>,
 ): void {
   const which = shellText(filters.words('since', 'timezone')) || 'all events';
@@ -158,7 +158,7 @@ function announceWatch(
   const length = lengthMs > 0 ? ` and ${durationText(lengthMs)}` : '';
   const many = failures === 1 ? '1 failure' : `${failures} failures`;
   notice(
-    `watching health${from}, every ${durationText(interval)}: ${which}; failing means ${many}${length} in a run`,
+    `watching health${from}, ${pollsText(interval, isPast)}: ${which}; failing means ${many}${length} in a run`,
   );
 }
 

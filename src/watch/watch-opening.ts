@@ -12,19 +12,25 @@ export interface Opening {
   readonly intervalMs: number;
   readonly overlapMs: number;
   readonly isResumed: boolean;
+  /** True if it ends by now, so it reads once. */
+  readonly isPast: boolean;
   readonly window: string;
 }
 
 /** Reports the filters: a person who waits for an event has to see which ones can come. */
 export function announceWatch(
-  { filters, intervalMs, overlapMs, isResumed, window }: Opening,
+  { filters, intervalMs, overlapMs, isResumed, isPast, window }: Opening,
   reporter: Pick<Reporter, 'notice'>,
 ): void {
   const what = isResumed ? window : `events ${window}`;
   const which = shellText(filters.words('since', 'timezone')) || 'all of them';
   const changes = filters.statuses.length > 0 ? 'appear or change their status' : 'appear';
   const limit = `events that ${changes} more than ${durationText(overlapMs)} after their creation are not seen (--overlap)`;
-  reporter.notice(`watching ${what}, every ${durationText(intervalMs)}: ${which}; ${limit}`);
+  reporter.notice(`watching ${what}, ${pollsText(intervalMs, isPast)}: ${which}; ${limit}`);
+}
+
+export function pollsText(intervalMs: number, isPast: boolean): string {
+  return isPast ? 'once' : `every ${durationText(intervalMs)}`;
 }
 
 /** Values checked: each costs a request. */

@@ -128,7 +128,7 @@ async function followUntilEnd(
     start: state ? undefined : follower.state.start,
     signal: deadline.signal,
   });
-  announceWatch({ filters, intervalMs: interval, overlapMs: overlap, isResumed, window }, reporter);
+  announceWatch({ filters, intervalMs: interval, overlapMs: overlap, isResumed, isPast, window }, reporter);
   // Sync the output first: a saved place must not skip events that are not on the disk.
   const sync = async () => {
     if (file) await context.stdout.sync?.();

@@ -421,7 +421,7 @@ describe('events health --watch -- COMMAND', () => {
       .finished;
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /: given up, the watch goes on\n[\s\S]*error: the command did not handle 1 change\n/,
+      /^watching health, once: --until now; failing means 3 failures in a run\n[\s\S]*: given up, the watch goes on\n[\s\S]*error: the command did not handle 1 change\n/,
     );
   });
 });

@@ -196,7 +196,9 @@ describe('events watch', () => {
     const state = path.join(searching.env['HOME'] as string, 'watch.json');
     const args = ['--ndjson', '--state', state];
     clock.advance(300_000);
-    expect((await watch(searching, ...args, '--until', 'now').finished).code).toBe(0);
+    const marked = await watch(searching, ...args, '--until', 'now').finished;
+    expect(marked.code).toBe(0);
+    expect(marked.stderr).toMatch(/^watching events created after \S+, once: .*--until now; /m);
     clock.advance(-300_000);
     const program = watch(searching, ...args, '--count', '1');
     const said =
