@@ -330,7 +330,7 @@ export function conditionLines(
 }
 
 function conditionWords({ field, op, value }: CauseCondition): string {
-  if (op === 'exists') return oneLine(`${field} is there`);
+  if (op === 'exists') return oneLine(`${field} exists`);
   if (op === 'missing') return oneLine(`${field} is missing`);
   // Quotes a string that looks like another kind of value.
   const isPlain =

@@ -333,7 +333,7 @@ describe('the page of events about', () => {
       }) as unknown as Cause;
     const causes = ['a', 'b', 'c', 'd'].map(cause);
     expect(await factsOf('cause here', { causes })).toEqual(
-      ['a', 'b', 'c'].map((field) => `${field} = x and n is there: 1,000 of 2,000 failed`),
+      ['a', 'b', 'c'].map((field) => `${field} = x and n exists: 1,000 of 2,000 failed`),
     );
   });
 
