@@ -123,7 +123,7 @@ function tenseOf(isOver: boolean) {
         recovered: 'had recovered',
         silent: 'was silent for unusually long',
         ok: 'was ok',
-        goesOn: 'not over by the end of this time',
+        continues: 'not over by the end of this time',
         stillFailing: (count: string, _isOne: boolean) => `${count} of them until the end of this time`,
       }
     : {
@@ -132,7 +132,7 @@ function tenseOf(isOver: boolean) {
         recovered: 'recovered',
         silent: 'silent for unusually long',
         ok: 'ok',
-        goesOn: 'goes on',
+        continues: 'goes on',
         stillFailing: (count: string, isOne: boolean) => `${count} of them still ${isOne ? 'does' : 'do'}`,
       };
 }
@@ -263,7 +263,7 @@ function outageText(
   const from = `from ${boundText(since, zone)}${edge ? ' or earlier' : ''}`;
   const length = milliseconds(until ?? lastFailed) - milliseconds(since);
   if (until) return `${from} to ${boundText(until, zone)}, ${lengthText(length)}`;
-  const open = health.state === 'failing' ? `${from}, ${tense.goesOn}` : from;
+  const open = health.state === 'failing' ? `${from}, ${tense.continues}` : from;
   return length === 0 ? open : `${open}, last failure after ${lengthText(length)}`;
 }
 

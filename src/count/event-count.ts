@@ -49,7 +49,7 @@ export async function countEvents(
 
 interface Counted {
   readonly count: number;
-  /** What was counted, with the times of the filters resolved. */
+  /** The queries counted, with the times of the filters resolved. */
   readonly queries: readonly Query[];
   /** The events that were looked at, if filters run here. */
   readonly lookedAt: number | undefined;

@@ -23,7 +23,7 @@ import {
   visitConditions,
 } from './conditions.ts';
 import { allRows, countRows, filterByAll, filterRows, rowsWithout } from './rows.ts';
-import { bestSpan, onlyBoundsStart, type SpanTest } from './spans.ts';
+import { bestSpan, isStartOfCurrentRun, type SpanTest } from './spans.ts';
 import { TimeOrder } from './time-order.ts';
 
 /**
@@ -148,7 +148,7 @@ export class CauseSearch {
   sizesBeside(addedBytes: number): Feature | undefined {
     const { table } = this;
     const place = table.fields.findIndex(({ derivation }) => derivation === 'size');
-    const larger = { ...table, moreOfDelivered: table.moreOfDelivered - addedBytes };
+    const larger = { ...table, bytesAddedBySuccess: table.bytesAddedBySuccess - addedBytes };
     const field = place === -1 ? undefined : sizeField(larger);
     return field && new Feature(larger, field, place, this.#time, { hasUpperLimits: false });
   }
@@ -377,7 +377,7 @@ export class CauseSearch {
     const fields = tests.filter(({ feature }) => feature);
     if (fields.length === tests.length || fields.length === 0) return tests;
     const general = filterByAll(fields, this.#rows);
-    const isNeedless = onlyBoundsStart(this.table, general, filterByAll(tests, general));
+    const isNeedless = isStartOfCurrentRun(this.table, general, filterByAll(tests, general));
     return isNeedless && this.#isNamed(fields) ? fields : tests;
   }
 

@@ -439,7 +439,7 @@ export function limitOf({ feature, op, code }: FieldTest): Limit {
     return { op: op === '>=' ? op : '<', json: JSON.stringify(round) };
   }
   // Compare as if "FAILED" were as long as "SUCCESS".
-  const more = field.derivation === 'size' ? table.moreOfDelivered : 0;
+  const more = field.derivation === 'size' ? table.bytesAddedBySuccess : 0;
   const isRoom = Number(bareText(low)) + more < Number(bareText(high));
   const lowest = more > 0 && isRoom ? String(Number(bareText(low)) + more) : bareText(low);
   const round = roundestNumber(lowest, bareText(high)) ?? bareText(high);

@@ -35,7 +35,7 @@ export const EFFECT_RULES = {
    * A value that every event has belongs to the payload, whatever its name, if fewer delivered events than
    * this agree on it: people cancel for various reasons.
    */
-  ofOrders: { share: 0.7, failed: { cancelReason: 'fraud' }, delivered: { cancelReason: 'customer' } },
+  payloadValue: { share: 0.7, failed: { cancelReason: 'fraud' }, delivered: { cancelReason: 'customer' } },
   /**
    * An object called `delivery` belongs to the payload, such as the delivery of an order, if every event has
    * one of a few texts in it and fewer delivered events than this agree on the text.

@@ -95,9 +95,9 @@ class EffectFinder {
     if (effect && effect.code === NO_VALUE) this.#outer.push(field);
     const count = effect && this.#countOf(effect);
     // If only some failures have a value it may be their cause, unless the name is that of an outcome.
-    const isOfMost = count !== undefined && this.#isOfMost(count.failed);
+    const coversNearlyAll = count !== undefined && this.#coversNearlyAll(count.failed);
     const isOfDelivery = /deliver/i.test(String(field.steps[0])) && !this.#isOfPayload(feature);
-    if (outcome || isOfMost || isInner || isOfDelivery) this.fields.add(field);
+    if (outcome || coversNearlyAll || isInner || isOfDelivery) this.fields.add(field);
     const isAlike = (least: number) => isInner || isOfDelivery || this.#shareOfOne(feature) >= least;
     const hasDelivered = count !== undefined && count.events > count.failed;
     const isSure = outcome === 'sure' && isAlike(EFFECT_RULES.outcomeAlike.share);
@@ -112,7 +112,7 @@ class EffectFinder {
       const count = test && this.#countIfEffect(test, judged);
       if (!test || !count) continue;
       if (!outcome && this.#isOfEvents(feature.field)) return undefined;
-      if (!isByPlace && this.#isOfOrders(test, count.failed)) return undefined;
+      if (!isByPlace && this.#isPayloadValue(test, count.failed)) return undefined;
       return test;
     }
     return undefined;
@@ -138,14 +138,14 @@ class EffectFinder {
   }
 
   /** True for values such as the reason for an order, but not for a number that nearly all failures share. */
-  #isOfOrders({ op, code, feature }: FieldTest, failed: number): boolean {
+  #isPayloadValue({ op, code, feature }: FieldTest, failed: number): boolean {
     if (op !== '=' || code === NO_VALUE || !feature.isAlwaysThere) return false;
     const isText = feature.field.texts[code]?.startsWith('"');
-    if (!isText && this.#isOfMost(failed)) return false;
-    return this.#shareOfOne(feature) < EFFECT_RULES.ofOrders.share;
+    if (!isText && this.#coversNearlyAll(failed)) return false;
+    return this.#shareOfOne(feature) < EFFECT_RULES.payloadValue.share;
   }
 
-  #isOfMost(failed: number): boolean {
+  #coversNearlyAll(failed: number): boolean {
     return this.#all.failed - failed <= this.#few;
   }
 
@@ -157,9 +157,9 @@ class EffectFinder {
       : this.#few;
     const count = this.#countOf(test);
     const delivered = count.events - count.failed;
-    const isOfMost = this.#isOfMost(count.failed);
-    if (delivered > (outcome === 'sure' || isOfMost ? most : this.#few)) return undefined;
-    if (!outcome && !this.#isReported(test, delivered, isOfMost)) return undefined;
+    const coversNearlyAll = this.#coversNearlyAll(count.failed);
+    if (delivered > (outcome === 'sure' || coversNearlyAll ? most : this.#few)) return undefined;
+    if (!outcome && !this.#isReported(test, delivered, coversNearlyAll)) return undefined;
     return this.#isNoChance(test, count) ? count : undefined;
   }
 
@@ -167,10 +167,10 @@ class EffectFinder {
     return estimateOf(this.#table, countRows(test.filter(this.#rows), this.#table.failures));
   }
 
-  #isReported(test: FieldTest, delivered: number, isOfMost: boolean): boolean {
+  #isReported(test: FieldTest, delivered: number, coversNearlyAll: boolean): boolean {
     const isPresence = test.code === NO_VALUE;
     const isOnlyInFailures = isPresence && test.op === '!=' && delivered === 0;
-    if (!isOfMost && !isOnlyInFailures) return false;
+    if (!coversNearlyAll && !isOnlyInFailures) return false;
     return isPresence || this.#shareOfOne(test.feature) >= EFFECT_RULES.deliveredAlike.share;
   }
 

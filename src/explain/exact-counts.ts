@@ -18,8 +18,8 @@ import { allRows, countRows, filterRows, rowsWithout } from './rows.ts';
 import {
   bestSpan,
   inOrderOfTime,
+  isStartOfCurrentRun,
   latestRunOf,
-  onlyBoundsStart,
   type SpanTest,
   type TimedRows,
 } from './spans.ts';
@@ -201,7 +201,7 @@ export class ExactCounts {
     const inside = best.test.filter(general);
     const isNeedless =
       cause.conditions.length > 0 &&
-      onlyBoundsStart(rows, general, inside) &&
+      isStartOfCurrentRun(rows, general, inside) &&
       isNamed(countRows(general, rows.failures), whole, cause.lnCandidatesWithoutSpan);
     return isNeedless ? { inside: general, span: undefined } : { inside, span: best.test };
   }

@@ -90,7 +90,7 @@ export function latestRunOf({ failures }: TimedRows, timed: Int32Array) {
  * True if a span only marks where the current run of failures begins. `general` are the rows that fulfil the
  * other conditions, `own` those of them inside the span.
  */
-export function onlyBoundsStart(table: TimedRows, general: Int32Array, own: Int32Array): boolean {
+export function isStartOfCurrentRun(table: TimedRows, general: Int32Array, own: Int32Array): boolean {
   const { since } = latestRunOf(table, inOrderOfTime(table, general));
   if (since === undefined) return false;
   const going = countRows(new SpanTest(table.times, since).filter(general), table.failures);

@@ -65,7 +65,7 @@ export function parseCondition(
   if (membership) return parseMembership(membership, given, readValues);
   const [whole, not, name = '', typed, behind = ''] = CONDITION.exec(text) ?? [];
   const rest = behind.trim();
-  if (JOINT.test(name) || goesOn(rest)) throw joined(given);
+  if (JOINT.test(name) || isFollowedByCondition(rest)) throw joined(given);
   if (whole === undefined || (not && typed))
     throw invalid(given, "'!' goes before a lone field, or before '=' in a comparison");
   if (name.trim() === '') throw invalid(given, text.trim() === '' ? 'it is empty' : 'it names no field');
@@ -271,7 +271,7 @@ function refuseUnordered({ field, operator, value, quoted, instant }: Condition,
 }
 
 /** True if another condition follows a joint such as `and` or `||`; false for `Smith and Sons`. */
-function goesOn(value: string): boolean {
+function isFollowedByCondition(value: string): boolean {
   if (quotedText(value) !== undefined || isListOrObject(value)) return false;
   const [joint = ''] = JOINT.exec(value) ?? [];
   return /[&|]/.test(joint) || /[=<>~]|^!/.test(value.split(JOINT).slice(2).join('').trim());

@@ -1,6 +1,6 @@
 export type ListKind = 'events' | 'event-types' | 'subscriptions';
 
-/** Where a page's bytes begin in a file. */
+/** The place in a file at which a page's bytes begin. */
 export interface FileOrigin {
   readonly file: string;
   readonly offset: number;

@@ -30,7 +30,7 @@ interface Reservoir {
 export class EventSample {
   unknownOutcomes = 0;
   /** Bytes that `SUCCESS` adds to an item compared with `FAILED`: 1, or 0 if items lack their outcome. */
-  moreOfDelivered = 0;
+  bytesAddedBySuccess = 0;
   isWhole = true;
   readonly #kept: SampledEvent[] = [];
   readonly #rooms: Buffer[] = [];
@@ -95,7 +95,7 @@ export class EventSample {
         this.unknownOutcomes++;
         continue;
       }
-      if (haveFailed === undefined && !hasFailed) this.moreOfDelivered = 1;
+      if (haveFailed === undefined && !hasFailed) this.bytesAddedBySuccess = 1;
       this.#times.see(fields.text(CREATED_ON) ?? '');
       this.#noteSubscription(bytes);
       this.#sample(bytes, items.start(item), items.end(item), hasFailed);

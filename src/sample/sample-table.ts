@@ -26,7 +26,7 @@ export interface SampleTable {
   readonly isWhole: boolean;
   /** Bytes by row. */
   readonly sizes: Int32Array;
-  readonly moreOfDelivered: number;
+  readonly bytesAddedBySuccess: number;
   readonly shares: { readonly failed: number; readonly delivered: number };
 }
 
@@ -38,8 +38,8 @@ export function tableOfSample(sample: EventSample, zone: TimeZone): SampleTable 
   for (const field of derived) field.finish();
   const sizes = Int32Array.from(events, ({ text }) => text.length);
   const failures = Uint8Array.from(events, ({ hasFailed }) => Number(hasFailed));
-  const { moreOfDelivered } = sample;
-  const size = sizeField({ sizes, failures, moreOfDelivered });
+  const { bytesAddedBySuccess } = sample;
+  const size = sizeField({ sizes, failures, bytesAddedBySuccess });
   return {
     rows: events.length,
     failures,
@@ -47,7 +47,7 @@ export function tableOfSample(sample: EventSample, zone: TimeZone): SampleTable 
     fields: [...read, ...derived, ...(size ? [size] : []), ...clockFields(times, events.length, zone)],
     isWhole: sample.isWhole,
     sizes,
-    moreOfDelivered,
+    bytesAddedBySuccess,
     shares: sample.shares,
   };
 }
@@ -76,9 +76,9 @@ function timesOf(events: readonly SampledEvent[]): TimeColumn {
 export function sizeField({
   sizes,
   failures,
-  moreOfDelivered,
-}: Pick<SampleTable, 'sizes' | 'failures' | 'moreOfDelivered'>): SampleField | undefined {
-  const compared = sizes.map((size, row) => size - (failures[row] === 1 ? 0 : moreOfDelivered));
+  bytesAddedBySuccess,
+}: Pick<SampleTable, 'sizes' | 'failures' | 'bytesAddedBySuccess'>): SampleField | undefined {
+  const compared = sizes.map((size, row) => size - (failures[row] === 1 ? 0 : bytesAddedBySuccess));
   const sorted = compared.toSorted();
   const small = sorted[Math.floor(0.1 * sorted.length)] ?? 0;
   const large = sorted[Math.floor(0.9 * sorted.length)] ?? 0;

@@ -124,12 +124,12 @@ function groupJson(
   filters: Pick<EventFilters, 'statuses'>,
 ) {
   const { values, count, failed, delivered, first, last, example, numbers } = group;
-  const told = failed + delivered;
+  const known = failed + delivered;
   return {
     by: Object.fromEntries(fields.map(({ text }, field) => [text, exactValue(values[field] ?? 'null')])),
     count,
     failed: filters.statuses.join() === 'SUCCESS' ? null : failed,
-    failureRate: comparesOutcomes(filters) && told > 0 ? failed / told : null,
+    failureRate: comparesOutcomes(filters) && known > 0 ? failed / known : null,
     share: count / total,
     ...(numbers ? numbersJson(numbers) : {}),
     first: first?.text ?? null,
@@ -216,8 +216,8 @@ export function groupTable(
     ],
     rows: some.map((group, row) => {
       const { count, failed, delivered, first, last, example = NONE } = group;
-      const told = failed + delivered;
-      const rateText = told > 0 ? percent(failed / told) : NONE;
+      const known = failed + delivered;
+      const rateText = known > 0 ? percent(failed / known) : NONE;
       return [
         ...(shownValues[row] ?? []),
         grouped(count),

@@ -53,9 +53,9 @@ export async function createSubscription(
     try {
       const answer = await requestNew(content, settings.vendor, service);
       const token = tokenIn(answer);
-      const told = idInAnswer(answer);
-      if (token === undefined) throw told ? withoutToken(told) : unknownOutcome(NO_SUBSCRIPTION);
-      const id = told ?? (await idInList(callbackUrl, service));
+      const namedId = idInAnswer(answer);
+      if (token === undefined) throw namedId ? withoutToken(namedId) : unknownOutcome(NO_SUBSCRIPTION);
+      const id = namedId ?? (await idInList(callbackUrl, service));
       if (id === undefined) throw lostToken(token, id, [UNNAMED], call);
       const savedIn = await keepToken(token, id, tokens, call);
       warnOfSecondToken(answer, id, reporter);
@@ -147,8 +147,8 @@ function withoutToken(id: string): ServiceError {
 
 function idInAnswer({ body, headers }: HttpResponse): string | undefined {
   // A token's file is named by a GUID: other text could contain anything.
-  const told = idIn(body)?.replace(/^\{(.*)\}$/, '$1');
-  if (told !== undefined && isGuid(told)) return told;
+  const namedId = idIn(body)?.replace(/^\{(.*)\}$/, '$1');
+  if (namedId !== undefined && isGuid(namedId)) return namedId;
   const [located] = guidsIn(headers.location ?? '').slice(-1);
   return located;
 }

@@ -134,9 +134,9 @@ export function problemText(
 ): string {
   const { level, message, details, next } = problem;
   if (format === 'json') {
-    const told = details.length > 0 ? problem : { ...problem, details: undefined };
+    const printed = details.length > 0 ? problem : { ...problem, details: undefined };
     // JSON uses the same escapes for control characters.
-    return `${terminalSafe(JSON.stringify(told))}\n`;
+    return `${terminalSafe(JSON.stringify(printed))}\n`;
   }
   const labelled = (label: string, text: string, paint: (label: string) => string) =>
     paint(label) + fittedLines(`${label} ${terminalSafeBlock(text)}`, columns, '  ').slice(label.length);

@@ -103,7 +103,7 @@ const CASES: Readonly<Record<Rule, Case>> = {
     within: another('loginAttempts')(0.3),
     beyond: another('loginAttempts')(0.31),
   },
-  ofOrders: {
+  payloadValue: {
     field: 'cancelReason',
     says: 'an effect',
     within: another('cancelReason')(0.3),

@@ -545,11 +545,11 @@ describe('events explain', () => {
     for (let minute = 0; minute < 180; minute++) {
       const subscriptionId = [SUBSCRIPTION, OTHER, WELL][minute % 3] as string;
       const isOver = subscriptionId === SUBSCRIPTION && minute < 120;
-      const goesOn = subscriptionId === OTHER && minute >= 120;
+      const isOngoing = subscriptionId === OTHER && minute >= 120;
       searching.control.addEvent({
         createdOn: timeOf(minute),
         eventType: 'document.signed',
-        publishStatus: isOver || goesOn ? 'FAILED' : 'SUCCESS',
+        publishStatus: isOver || isOngoing ? 'FAILED' : 'SUCCESS',
         subscriptionId,
       });
     }
