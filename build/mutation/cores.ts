@@ -181,4 +181,14 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/webhooks/reconcile/reconciliation{,-text}.test.ts'],
     floor: 95,
   },
+  about: {
+    mutate: ['src/about/about-{json,text}.ts'],
+    tests: ['test/about/about-text.test.ts'],
+    floor: 95,
+  },
+  'sign-in': {
+    mutate: ['src/sign-in/{authorization,provider-failure,provider-metadata,token-endpoint}.ts'],
+    tests: ['test/sign-in/{authorization,provider-metadata,token-endpoint}.test.ts'],
+    floor: 95,
+  },
 };

@@ -32,6 +32,15 @@ test('secret query parameters and user information lose their values', () => {
   expect(redactUrl(new URL(search))).toBe(search);
 });
 
+test.each([
+  ...['code', 'state', 'code_verifier', 'client_secret', 'client_assertion', 'refresh_token'],
+  ...['access_token', 'id_token', 'token', 'password'],
+])('the query parameter %s of a request loses its value', (name) => {
+  expect(redactUrl(new URL(`https://id.example.com/cb?iss=y&${name}=s3cret`))).toBe(
+    `https://id.example.com/cb?iss=y&${name}=[redacted]`,
+  );
+});
+
 test('tokens repeated in other headers and in redirects lose their values', () => {
   expect(
     redactHeaders({
@@ -131,6 +140,8 @@ const SECRET_ANYWHERE = [
   'code_verifier',
   'device_code',
   'password',
+  'api_token',
+  'api-key',
 ];
 /**
  * Those that are one in an address. Elsewhere the words mean other things: the code of an error, a state of a
