@@ -13,15 +13,7 @@ import {
   SIGNIFICANCE,
   without,
 } from '../statistics/chance.ts';
-import {
-  COST,
-  countIf,
-  Feature,
-  FieldTest,
-  fieldConditions,
-  MIN_EVENTS,
-  visitConditions,
-} from './conditions.ts';
+import { COST, countIf, Feature, FieldTest, MIN_EVENTS, visitConditions } from './conditions.ts';
 import { allRows, countRows, filterByAll, filterRows, rowsWithout } from './rows.ts';
 import { bestSpan, isStartOfCurrentRun, type SpanTest } from './spans.ts';
 import { TimeOrder } from './time-order.ts';
@@ -167,7 +159,11 @@ export class CauseSearch {
     if (tests.length === 1 && tests[0]?.feature?.isFilter)
       return Math.log(SHAPES * this.#conditionsOfFilters);
     const fields = tests.filter(({ feature }) => feature).length;
-    const spans = fields < tests.length ? Math.log(this.#spans) : 0;
+    return this.#lnCandidatesOfForm(fields, fields < tests.length);
+  }
+
+  #lnCandidatesOfForm(fields: number, hasSpan: boolean): number {
+    const spans = hasSpan ? Math.log(this.#spans) : 0;
     return Math.log(SHAPES) + lnChoose(Math.max(this.#conditions, fields), fields) + spans;
   }
 
@@ -193,15 +189,21 @@ export class CauseSearch {
     return moments;
   }
 
-  /** Best first; `inside` are the rows that fulfil `tests`. */
-  #extensionsOn(feature: Feature, inside: Int32Array, tests: readonly RowTest[], whole: Count): Candidate[] {
+  /** Best first, from `minScore` on; `inside` are the rows that fulfil `tests`. */
+  #extensionsOn(
+    feature: Feature,
+    inside: Int32Array,
+    tests: readonly RowTest[],
+    whole: Count,
+    minScore = Number.NEGATIVE_INFINITY,
+  ): Candidate[] {
     const lnCandidates = this.lnCandidates([...tests, { feature }]);
     const all = this.#countBy(feature, inside);
     const best: Candidate[] = [];
     let working: readonly number[] | undefined;
     visitConditions(feature, all, (op, code, events, failed, cost) => {
       const score = this.#likelihood.gain(events, failed, whole) - lnCandidates - cost;
-      if (score <= (best[MAX_OF_FIELD - 1]?.score ?? Number.NEGATIVE_INFINITY)) return;
+      if (score < minScore || score <= (best[MAX_OF_FIELD - 1]?.score ?? Number.NEGATIVE_INFINITY)) return;
       const test = new FieldTest(feature, op, code);
       // `!=` and limits must not take in values that work: if two of five carriers fail, "not the third"
       // still takes in two that work.
@@ -243,40 +245,52 @@ export class CauseSearch {
   // 2. Conjunctions
 
   #conjunctions(whole: Count, features: readonly Feature[]): Candidate[] {
-    const alone = this.#extensions([], whole, features);
+    const alone = this.#extensions([], this.#rows, whole, features);
     const combined = features.length > MAX_COMBINED ? mostPromising(alone, features) : features;
     let level = alone.slice(0, BEAM);
     const found = [...level];
     for (let size = 2; size <= MAX_CONDITIONS; size++) {
-      const next = new Map<string, Candidate>();
-      for (const { tests } of this.#withoutSameRows(level)) {
-        for (const longer of this.#extensions(tests, whole, combined)) {
-          const key = `${longer.events} ${longer.failed}`;
-          if (longer.score > (next.get(key)?.score ?? Number.NEGATIVE_INFINITY)) next.set(key, longer);
-        }
+      let longer: Candidate[] = [];
+      for (const { tests, inside } of this.#withoutSameRows(level)) {
+        const minScore = longer[BEAM - 1]?.score;
+        longer = bestOfEachCount([...longer, ...this.#extensions(tests, inside, whole, combined, minScore)]);
       }
-      level = [...next.values()].sort(byScore).slice(0, BEAM);
+      level = longer;
       found.push(...level);
     }
     return found;
   }
 
   /** Keeps one of several candidates with the same events, since they would be extended alike. */
-  #withoutSameRows(candidates: readonly Candidate[]): Candidate[] {
+  #withoutSameRows(candidates: readonly Candidate[]) {
     const rowsOf = new Map<string, Int32Array[]>();
-    return candidates.filter(({ tests }) => {
-      const rows = filterByAll(tests, this.#rows);
+    return candidates.flatMap(({ tests }) => {
+      const inside = filterByAll(tests, this.#rows);
       const form = tests.map(({ feature }) => (feature ? 'field' : 'span')).join();
       const others = rowsOf.get(form) ?? [];
-      rowsOf.set(form, [...others, rows]);
-      return !others.some((other) => areEqual(other, rows));
+      rowsOf.set(form, [...others, inside]);
+      return others.some((other) => areEqual(other, inside)) ? [] : [{ tests, inside }];
     });
   }
 
-  #extensions(tests: readonly RowTest[], whole: Count, features: readonly Feature[]): Candidate[] {
-    const inside = filterByAll(tests, this.#rows);
-    const found = features.flatMap((feature) => this.#extensionsOn(feature, inside, tests, whole));
-    if (tests.every(({ feature }) => feature)) {
+  #extensions(
+    tests: readonly RowTest[],
+    inside: Int32Array,
+    whole: Count,
+    features: readonly Feature[],
+    minScore = Number.NEGATIVE_INFINITY,
+  ): Candidate[] {
+    const fields = tests.filter(({ feature }) => feature).length;
+    const hasSpan = fields < tests.length;
+    // No condition can do better than to leave all of the failures and nothing else.
+    const { failed } = this.#count(inside);
+    const maxGain = this.#likelihood.gain(failed, failed, whole);
+    const mayReach = (lnCandidates: number) => maxGain - lnCandidates >= minScore;
+    const found: Candidate[] = [];
+    if (mayReach(this.#lnCandidatesOfForm(fields + 1, hasSpan)))
+      for (const feature of features)
+        found.push(...this.#extensionsOn(feature, inside, tests, whole, minScore));
+    if (!hasSpan && mayReach(this.#lnCandidatesOfForm(fields, true))) {
       const span = this.#bestSpan(inside, tests, whole);
       if (span) found.push(span);
     }
@@ -409,11 +423,12 @@ export class CauseSearch {
     const inside = filterByAll(tests, this.#rows);
     return features.flatMap((feature) => {
       const all = this.#countBy(feature, this.#rows);
-      const equal = fieldConditions(feature, all)
-        .filter(({ events }) => events === inside.length)
-        .sort((a, b) => a.cost - b.cost)
-        .map(({ op, code }) => new FieldTest(feature, op, code));
-      return equal.find((test) => test.filter(inside).length === inside.length) ?? [];
+      const asMany: { readonly test: FieldTest; readonly cost: number }[] = [];
+      visitConditions(feature, all, (op, code, events, _failed, cost) => {
+        if (events === inside.length) asMany.push({ test: new FieldTest(feature, op, code), cost });
+      });
+      const tests = asMany.sort((a, b) => a.cost - b.cost).map(({ test }) => test);
+      return tests.find((test) => test.filter(inside).length === inside.length) ?? [];
     });
   }
 
@@ -489,6 +504,16 @@ function isUnequal(condition: RowTest): boolean {
 
 function areEqual(a: Int32Array, b: Int32Array): boolean {
   return a.length === b.length && a.every((row, at) => row === b[at]);
+}
+
+/** Of several with the same counts, keeps the best. */
+function bestOfEachCount(candidates: readonly Candidate[]): Candidate[] {
+  const best = new Map<string, Candidate>();
+  for (const candidate of candidates) {
+    const key = `${candidate.events} ${candidate.failed}`;
+    if (candidate.score > (best.get(key)?.score ?? Number.NEGATIVE_INFINITY)) best.set(key, candidate);
+  }
+  return [...best.values()].sort(byScore).slice(0, BEAM);
 }
 
 function nameCost({ code, feature }: FieldTest): number {

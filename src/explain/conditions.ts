@@ -86,6 +86,8 @@ export class Feature implements CountsByCode {
   readonly lowest: CountsByCode;
   /** By row; undefined for lists and rare fields, which are counted by cells. */
   readonly #codeByRow: Int32Array | undefined;
+  /** By row, of a list: its first cell, which is also the end of the row before. Undefined for rare lists. */
+  readonly #firstCells: Int32Array | undefined;
   /** Cached, since several steps of the search count the same rows. */
   #counted: Int32Array | undefined;
   #countOfAll: Count = { events: 0, failed: 0 };
@@ -108,10 +110,9 @@ export class Feature implements CountsByCode {
     this.cost = this.isFilter ? 0 : kindCost(field) + costOfPath;
     this.costOfPresence = this.isFilter ? 0 : COST.presence + costOfPath;
     this.nullCode = field.isInList ? texts.indexOf(NULL_TEXT, FIRST_CODE) : -1;
-    if (!field.isInList && ROWS_OF_CELL * cells >= table.rows) {
-      this.#codeByRow = new Int32Array(table.rows);
-      for (let cell = 0; cell < cells; cell++)
-        this.#codeByRow[field.rows[cell] as number] = field.codes[cell] as number;
+    if (ROWS_OF_CELL * cells >= table.rows) {
+      if (field.isInList) this.#firstCells = firstCells(field, table.rows);
+      else this.#codeByRow = codesByRow(field, table.rows);
     }
     this.dates = datesIn(field);
     const order = this.dates ? orderOfDates(texts, this.dates) : orderOfNumbers(texts);
@@ -152,7 +153,7 @@ export class Feature implements CountsByCode {
   }
 
   #countCells(rows: Int32Array, marks: Uint8Array): Count {
-    const { rows: cellRows, isInList } = this.field;
+    const { isInList } = this.field;
     const { failures } = this.table;
     if (isInList)
       for (const counts of [this.highest, this.lowest]) {
@@ -161,18 +162,13 @@ export class Feature implements CountsByCode {
       }
     let withValue = 0;
     let failedWithValue = 0;
-    let end = 0;
-    for (let start = 0; start < cellRows.length; start = end) {
-      const row = cellRows[start] as number;
-      do end++;
-      while (cellRows[end] === row);
-      if (marks[row] === 0) continue;
+    this.#visitCells(rows, marks, (row, start, end) => {
       const hasFailed = failures[row] as number;
       withValue++;
       failedWithValue += hasFailed;
       if (isInList) this.#countElements(start, end, hasFailed);
       else addTo(this, this.field.codes[start] as number, 1, hasFailed);
-    }
+    });
     const all = countRows(rows, failures);
     const without = all.events - withValue;
     const failedWithout = all.failed - failedWithValue;
@@ -180,6 +176,29 @@ export class Feature implements CountsByCode {
     // In a list, `= null` holds if an element is null, and also if no element has a value.
     if (this.nullCode !== -1) addTo(this, this.nullCode, without, failedWithout);
     return all;
+  }
+
+  /** Visits the rows that have cells, with the offsets of their first cell and after the last one. */
+  #visitCells(
+    rows: Int32Array,
+    marks: Uint8Array,
+    visit: (row: number, start: number, end: number) => void,
+  ): void {
+    const firstCells = this.#firstCells;
+    if (firstCells) {
+      for (const row of rows) {
+        const [start, end] = [firstCells[row] as number, firstCells[row + 1] as number];
+        if (start < end) visit(row, start, end);
+      }
+      return;
+    }
+    const { rows: rowOf } = this.field;
+    for (let start = 0, end = 0; start < rowOf.length; start = end) {
+      const row = rowOf[start] as number;
+      do end++;
+      while (rowOf[end] === row);
+      if (marks[row] === 1) visit(row, start, end);
+    }
   }
 
   #countElements(start: number, end: number, hasFailed: number): void {
@@ -235,6 +254,22 @@ export class Feature implements CountsByCode {
   }
 }
 
+function codesByRow({ rows, codes }: SampleField, count: number): Int32Array {
+  const byRow = new Int32Array(count);
+  for (let cell = 0; cell < rows.length; cell++) byRow[rows[cell] as number] = codes[cell] as number;
+  return byRow;
+}
+
+function firstCells({ rows }: SampleField, count: number): Int32Array {
+  const first = new Int32Array(count + 1);
+  let cell = 0;
+  for (let row = 0; row <= count; row++) {
+    while (cell < rows.length && (rows[cell] as number) < row) cell++;
+    first[row] = cell;
+  }
+  return first;
+}
+
 function emptyCounts(size: number): CountsByCode {
   return { events: new Uint32Array(size), failed: new Uint32Array(size) };
 }
@@ -287,22 +322,8 @@ function orderOfNumbers(texts: readonly string[]): number[] {
     .map(({ code }) => code);
 }
 
-export interface FieldCondition extends Count {
-  readonly op: FieldOp;
-  readonly code: number;
-  readonly cost: number;
-}
-
 /** Takes arguments: an object for each of thousands of conditions would take longer than judging it. */
 type VisitCondition = (op: FieldOp, code: number, events: number, failed: number, cost: number) => void;
-
-export function fieldConditions(feature: Feature, all: Count): FieldCondition[] {
-  const found: FieldCondition[] = [];
-  visitConditions(feature, all, (op, code, events, failed, cost) => {
-    found.push({ op, code, events, failed, cost });
-  });
-  return found;
-}
 
 export function visitConditions(feature: Feature, all: Count, visit: VisitCondition): void {
   const { field, events } = feature;
