@@ -181,6 +181,12 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/webhooks/reconcile/reconciliation{,-text}.test.ts'],
     floor: 95,
   },
+  health: {
+    mutate: ['src/health/{health-json,health-text,reported-change,watched-rows}.ts'],
+    tests: ['test/health/{health-text,reported-change,watched-rows}.test.ts'],
+    without: 'change as a plain model',
+    floor: 94,
+  },
   about: {
     mutate: ['src/about/about-{json,text}.ts'],
     tests: ['test/about/about-text.test.ts'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { redactHeaders, redactSecrets, redactUrl, traced } from '../../src/http/redaction.ts';
+import { redactHeaders, redactSecrets, redactUrl, secretsInJson, traced } from '../../src/http/redaction.ts';
 import type { Transport } from '../../src/http/transport.ts';
 import type { Reporter } from '../../src/terminal/reporter.ts';
 import { clock } from '../support/clock.ts';
@@ -39,6 +39,16 @@ test.each([
   expect(redactUrl(new URL(`https://id.example.com/cb?iss=y&${name}=s3cret`))).toBe(
     `https://id.example.com/cb?iss=y&${name}=[redacted]`,
   );
+});
+
+test.each([
+  ...['client_secret', 'access_token', 'tokens', 'password', 'api_key', 'API-Keys', 'apiKey'],
+  ...['client_assertion', 'code_verifier', 'device_code'],
+])('the value of the JSON member %s is a secret, at any depth', (name) => {
+  const value = { name: 'a long enough text', list: [{ [name]: '8-digits', other: 'x'.repeat(8) }] };
+  expect(secretsInJson(value)).toEqual(['8-digits']);
+  for (const other of ['7-digit', 'with a space', 12345678, null])
+    expect(secretsInJson({ [name]: other, [`${name}_type`]: '8-digits' })).toEqual([]);
 });
 
 test('tokens repeated in other headers and in redirects lose their values', () => {
