@@ -143,11 +143,10 @@ export async function diskFault(error: unknown, directory: string): Promise<unkn
   // Network errors are typed errors at this point.
   if (!full && !('syscall' in error)) return error;
   const gone = !(await stat(directory).catch(() => undefined));
+  const isLink = (error as NodeJS.ErrnoException).code === 'ELOOP';
+  const before = [full && 'free some space and ', isLink && 'remove the link and '].find(Boolean) || '';
   return new ServiceError(
     gone ? `the directory ${directory} is gone` : `writing to ${directory} failed: ${faultText(error)}`,
-    {
-      next: `${full ? 'free some space and ' : ''}run the same command again: it continues where this one stopped`,
-      cause: error,
-    },
+    { next: `${before}run the same command again: it continues where this one stopped`, cause: error },
   );
 }

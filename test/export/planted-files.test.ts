@@ -41,7 +41,11 @@ describe('links in the directory of an export', () => {
     const { code, stderr } = await at.export(...args);
     expect([code, stderr]).toEqual([
       name === '.lock' ? 2 : 1,
-      expect.stringContaining(`${path.join(at.directory, name)} is a link`),
+      expect.stringContaining(
+        `${path.join(at.directory, name)} is a link\nnext: ${
+          name === '.lock' ? 'make it a folder' : 'remove the link and run the same command again'
+        }`,
+      ),
     ]);
     expect(await readdir(elsewhere)).toEqual([]);
   });
