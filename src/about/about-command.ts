@@ -2,13 +2,12 @@ import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import { concurrencyFlag } from '../filters/reading-flags.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
+import { FORMAT_NAMES } from '../formats/format-registry.ts';
 import { type FieldPath, parseFieldPath } from '../items/field-path.ts';
 
 interface Flags extends EventFlags {
   readonly latencyField?: FieldPath;
 }
-
-const FORMATS = ['table', 'json', 'ndjson', 'csv', 'markdown'] as const;
 
 export const commonFlags = '--since --until --type --where --latency-field --from --json --output';
 
@@ -35,7 +34,7 @@ export function declare(command: Command): void {
       (text) => parseFieldPath(text, '--latency-field'),
     )
     .addOption(concurrencyFlag());
-  addSummaryFlags(command, FORMATS, {
+  addSummaryFlags(command, FORMAT_NAMES, {
     json: 'the same as one JSON object',
     ndjson: 'the same on one line',
     csv: 'one line, without causes and commands',
@@ -44,7 +43,7 @@ export function declare(command: Command): void {
 
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, args } = call;
-  const options = summaryOptions(call, FORMATS);
+  const options = summaryOptions(call, FORMAT_NAMES);
   const [{ askAbout }, { printAbout }] = await Promise.all([import('./about.ts'), import('./about-text.ts')]);
   const word = (args[0] as string).trim();
   const about = await askAbout(call, { ...options, word, latencyField: flags.latencyField });

@@ -3,6 +3,7 @@ import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { concurrencyFlag } from '../filters/reading-flags.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
+import { FORMAT_NAMES, formatTraits } from '../formats/format-registry.ts';
 import type { Baseline } from './baseline.ts';
 import { baselineFlag } from './baseline-flag.ts';
 
@@ -10,7 +11,7 @@ interface Flags extends EventFlags {
   readonly baseline?: Baseline;
 }
 
-const FORMATS = ['table', 'json', 'markdown'] as const;
+const FORMATS = FORMAT_NAMES.filter((name) => !formatTraits(name).hasOnlyRecords);
 
 export const commonFlags = '--since --until --subscription --type --where --baseline --from --json --output';
 

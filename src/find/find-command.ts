@@ -3,6 +3,7 @@ import type { Call } from '../command.ts';
 import { ExitCode, UsageError } from '../errors.ts';
 import { concurrencyFlag } from '../filters/reading-flags.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
+import { FORMAT_NAMES } from '../formats/format-registry.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
 
 export interface FindFlags extends EventFlags {
@@ -10,8 +11,6 @@ export interface FindFlags extends EventFlags {
   readonly limit?: number;
   readonly exitCode?: true;
 }
-
-const FORMATS = ['table', 'json', 'ndjson', 'csv', 'markdown'] as const;
 
 export const commonFlags =
   '--since --until --failed --type --subscription --all-profiles --limit --from --json --csv --output';
@@ -39,7 +38,7 @@ export function declare(command: Command): void {
     .option('-n, --limit <number>', 'only this many events, the newest', wholeNumber('--limit', 1))
     .option('--exit-code', 'exit with 10 when anything was found')
     .addOption(concurrencyFlag());
-  addSummaryFlags(command, FORMATS, {
+  addSummaryFlags(command, FORMAT_NAMES, {
     json: 'an array of {"profile","field","item"}, each item exactly as the service wrote it',
     ndjson: 'the same, one a line',
     csv: 'a line for each event found',
@@ -51,7 +50,7 @@ export async function run(call: Call<FindFlags>): Promise<ExitCode> {
   const text = (args[0] as string).trim();
   if (text === '') throw new UsageError('the text to look for is empty');
   if (flags.allProfiles) refuseOnePlace(flags);
-  const options = summaryOptions(call, FORMATS);
+  const options = summaryOptions(call, FORMAT_NAMES);
   const [{ findEverywhere }, { printFoundTexts }] = await Promise.all([
     import('./find-text.ts'),
     import('./found-text.ts'),

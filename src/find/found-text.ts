@@ -1,6 +1,7 @@
 import { advise, hooktrailOver } from '../advice.ts';
 import { furtherBack } from '../filters/no-match.ts';
 import { ADDRESS_HEAD, EVENT_HEADS, FOR_HEAD, secondReceiver } from '../formats/event-columns.ts';
+import { formatTraits } from '../formats/format-registry.ts';
 import {
   conditionTexts,
   createItemWriter,
@@ -23,7 +24,7 @@ export async function printFoundTexts(
   call: SummaryCall,
 ): Promise<void> {
   const { format } = options.format;
-  if (format === 'json' || format === 'ndjson') return await printItems(report, options, call);
+  if (!formatTraits(format).hasColumns) return await printItems(report, options, call);
   const { found } = report;
   const table = foundTable(report, options.filters.zone);
   const said = saidOf(report, options);

@@ -20,6 +20,7 @@ import {
   foreignFormatOf,
   formatOfFile,
   formatSynonyms,
+  formatTraits,
   formats as registry,
 } from './format-registry.ts';
 import type { TableNote } from './table-note.ts';
@@ -316,8 +317,8 @@ export function summaryOptions(call: OptionsCall<EventFlags>, formats: readonly 
 /** Like `summaryOptions`; tables default to the saved columns (`config set fields`). */
 export function eventOptions(call: OptionsCall<EventFlags>) {
   const { format, ...others } = summaryOptions(call);
-  const isTable = format.format === 'table' || format.format === 'markdown';
-  const saved = isTable && !format.fields ? savedFields(call.settings) : undefined;
+  const { isForPeople } = formatTraits(format.format);
+  const saved = isForPeople && !format.fields ? savedFields(call.settings) : undefined;
   if (saved === undefined) return { format, ...others };
   return { ...others, format: { ...format, fields: saved, areFieldsSaved: true } };
 }

@@ -5,19 +5,29 @@ export interface Format {
   readonly hasFlag?: true;
   readonly isJson?: true;
   readonly hasTitles?: true;
+  /** Prints columns instead of whole items. */
+  readonly hasColumns?: true;
+  readonly isForPeople?: true;
+  /** Prints records and nothing else: no notes, and no summary without rows. */
+  readonly hasOnlyRecords?: true;
 }
 
 export type FormatName = 'table' | 'json' | 'ndjson' | 'csv' | 'markdown';
 
 export const formats: Readonly<Record<FormatName, Format>> = {
-  table: { synonyms: ['text', 'pretty', 'wide'], hasTitles: true },
+  table: { synonyms: ['text', 'pretty', 'wide'], hasTitles: true, hasColumns: true, isForPeople: true },
   json: { synonyms: ['yaml', 'yml'], hasFlag: true, isJson: true },
-  ndjson: { synonyms: ['jsonl', 'lines'], hasFlag: true, isJson: true },
-  csv: { synonyms: ['excel'], hasFlag: true, hasTitles: true },
-  markdown: { synonyms: ['md'] },
+  ndjson: { synonyms: ['jsonl', 'lines'], hasFlag: true, isJson: true, hasOnlyRecords: true },
+  csv: { synonyms: ['excel'], hasFlag: true, hasTitles: true, hasColumns: true, hasOnlyRecords: true },
+  markdown: { synonyms: ['md'], hasColumns: true, isForPeople: true },
 };
 
 export const FORMAT_NAMES = Object.keys(formats) as readonly FormatName[];
+
+/** `pretty` is the JSON of one item, for people. */
+export function formatTraits(name: FormatName | 'pretty'): Format {
+  return name === 'pretty' ? { synonyms: [] } : formats[name];
+}
 
 export function formatSynonyms(): Readonly<Record<string, FormatName>> {
   return Object.fromEntries(

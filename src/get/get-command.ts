@@ -4,6 +4,7 @@ import { ExitCode, UsageError } from '../errors.ts';
 import { addFilterFlags, addFromFlag } from '../filters/filter-flags.ts';
 import { concurrencyFlag } from '../filters/reading-flags.ts';
 import { addListFlags, type EventFlags, eventOptions } from '../formats/format-flags.ts';
+import { formatTraits } from '../formats/format-registry.ts';
 import { tableNote } from '../formats/table-note.ts';
 import { idsOfArguments, noIds } from '../ids/event-ids.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
@@ -61,7 +62,7 @@ async function optionsOf(call: Call<EventFlags>) {
     mayBeEmpty: given[0] === '-',
     isForPeople: isTable,
     takesNames: isTable && !isPretty && !format.fields,
-    batch: isTable || format.format === 'csv' || format.format === 'markdown' ? BATCH : 1,
+    batch: formatTraits(format.format).hasColumns ? BATCH : 1,
   };
 }
 

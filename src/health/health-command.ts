@@ -3,6 +3,7 @@ import { addCommandArgument, type Call, typedWords } from '../command.ts';
 import { ExitCode, UsageError } from '../errors.ts';
 import { concurrencyFlag } from '../filters/reading-flags.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
+import { FORMAT_NAMES } from '../formats/format-registry.ts';
 import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
 import type { Health } from '../questions/health-row.ts';
 import { duration, fileName, oneOf, wholeNumber } from '../settings/flag-values.ts';
@@ -34,8 +35,6 @@ type AlarmState = (typeof ALARM_STATES)[number];
 const INTERVAL_MS = 60_000;
 const OVERLAP_MS = 120_000;
 const FAILURES = 3;
-
-const FORMATS = ['table', 'json', 'ndjson', 'csv', 'markdown'] as const;
 
 export const commonFlags =
   '--since --subscription --type --by --exit-code --watch --from --json --csv --output';
@@ -87,7 +86,7 @@ export function declare(command: Command): void {
     )
     .addOption(concurrencyFlag());
   addWatchFlags(command);
-  addSummaryFlags(command, FORMATS, {
+  addSummaryFlags(command, FORMAT_NAMES, {
     json: 'the rows as a JSON array',
     ndjson: 'the same, one a line',
     csv: 'a line for each row',
@@ -169,7 +168,7 @@ async function runWatch(call: Call<Flags>): Promise<void> {
   const { flags, context, args: words } = call;
   const { after, ...others } = flags;
   const lengthMs = after === undefined ? 0 : lengthOf(after);
-  const { filters, concurrency, format: shown } = summaryOptions({ ...call, flags: others }, FORMATS);
+  const { filters, concurrency, format: shown } = summaryOptions({ ...call, flags: others }, FORMAT_NAMES);
   refuseStatuses(filters);
   const { watchHealth } = await import('./health-watch.ts');
   if (words.length > 0) {
@@ -211,7 +210,7 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
     return ExitCode.done;
   }
   refuseWatchFlags(call);
-  const options = summaryOptions(call, FORMATS);
+  const options = summaryOptions(call, FORMAT_NAMES);
   const [{ checkHealth }, { printHealth }] = await Promise.all([
     import('./health.ts'),
     import('./health-text.ts'),

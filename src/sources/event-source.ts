@@ -12,6 +12,7 @@ import {
 import { furtherBack, warnOfUnsubscribed } from '../filters/no-match.ts';
 import { resolveSubscriptions } from '../filters/resolve-filters.ts';
 import { type CountQueries, type StatsWindow, statsWindow, storedWindow } from '../filters/stats-window.ts';
+import { type FormatName, formatTraits } from '../formats/format-registry.ts';
 import type { Service } from '../http/service.ts';
 import type { Direction } from '../items/item-times.ts';
 import type { Items } from '../items/items.ts';
@@ -88,7 +89,7 @@ export interface SourceOptions {
   readonly from: string | undefined;
   readonly filters: EventFilters;
   readonly concurrency: number;
-  readonly format?: { readonly format: string };
+  readonly format?: { readonly format: FormatName | 'pretty' };
 }
 
 /** Throws `UsageError` for an invalid window before any request. */
@@ -110,7 +111,7 @@ export async function withEventSource<Result>(
   const mixedMarketplaces = () => (filters.marketplaceChoice ? undefined : mix.ids);
   const noteMixed = () => {
     const ids = mixedMarketplaces();
-    const isForPeople = format?.format === 'table' || format?.format === 'markdown';
+    const isForPeople = format && formatTraits(format.format).isForPeople;
     if (ids && isForPeople) reporter.notice(mixText(ids));
   };
   const showKept: EventSource['showKept'] = (pages) =>

@@ -1,7 +1,7 @@
 import type { EventFilters } from '../filters/event-filters.ts';
 import { GROUPS_SHOWN } from '../filters/reading-flags.ts';
 import type { CsvRow } from '../formats/csv.ts';
-import type { FormatOptions } from '../formats/format-flags.ts';
+import { formatTraits } from '../formats/format-registry.ts';
 import {
   conditionTexts,
   printSummary,
@@ -39,7 +39,7 @@ export async function printGroups(
 ): Promise<void> {
   const { total } = groups;
   const { format } = options.format;
-  const isForPeople = FOR_PEOPLE.has(format);
+  const isForPeople = formatTraits(format).isForPeople === true;
   const span = window ? [spanText({ window })] : [];
   for (const doubt of groups.doubts()) call.reporter.warning(doubt);
   const most = limit ?? (isForPeople && call.context.stdout.isTerminal ? GROUPS_SHOWN : undefined);
@@ -70,12 +70,9 @@ export async function printGroups(
     },
   };
   await printSummary(summary, options, call);
-  if (LINES.has(format)) for (const line of rest) call.reporter.notice(`not shown: ${line}`);
+  if (formatTraits(format).hasOnlyRecords)
+    for (const line of rest) call.reporter.notice(`not shown: ${line}`);
 }
-
-/** Formats without room for a line about the rest. */
-const LINES: ReadonlySet<FormatOptions['format']> = new Set(['csv', 'ndjson']);
-const FOR_PEOPLE: ReadonlySet<FormatOptions['format']> = new Set(['table', 'markdown']);
 
 function chooseGroups(
   groups: EventGroups,

@@ -3,6 +3,7 @@ import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addStatsFlags, COUNTS_AT_ONCE, GROUPS_SHOWN } from '../filters/reading-flags.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
+import { FORMAT_NAMES } from '../formats/format-registry.ts';
 import { type FieldPath, parseFieldPath, parseFieldPaths } from '../items/field-path.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
 import { Flag } from '../settings/flags.ts';
@@ -15,7 +16,8 @@ interface Flags extends EventFlags {
   readonly percentiles?: FieldPath;
 }
 
-const FORMATS = ['table', 'json', 'csv', 'markdown'] as const;
+/** A summary is not a list, so it has no lines of JSON. */
+const FORMATS = FORMAT_NAMES.filter((name) => name !== 'ndjson');
 const GROUP_FORMATS = [...FORMATS, 'ndjson'] as const;
 
 export const commonFlags =

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import { addListFlags, type FormatFlags, formatOptions } from '../formats/format-flags.ts';
+import { formatTraits } from '../formats/format-registry.ts';
 import { tableNote } from '../formats/table-note.ts';
 import { memberPath, parseFieldPaths } from '../items/field-path.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -42,7 +43,7 @@ const usual = (areAllWanted: boolean) => ({
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
   const format = formatOptions(flags, 'subscriptions');
-  const isExact = format.format === 'json' || format.format === 'ndjson';
+  const isExact = !formatTraits(format.format).hasColumns;
   const note = (count: number) =>
     tableNote(call, { facts: [`${count} ${count === 1 ? 'subscription' : 'subscriptions'}`] });
   const areAllWanted = flags.all === true;

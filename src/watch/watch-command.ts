@@ -5,6 +5,7 @@ import { UsageError } from '../errors.ts';
 import { addFilterFlags } from '../filters/filter-flags.ts';
 import { concurrencyFlag } from '../filters/reading-flags.ts';
 import { addFormatFlags, type EventFlags, eventOptions } from '../formats/format-flags.ts';
+import { formatTraits } from '../formats/format-registry.ts';
 import { tableNote } from '../formats/table-note.ts';
 import { duration, fileName, wholeNumber } from '../settings/flag-values.ts';
 import { Flag } from '../settings/flags.ts';
@@ -118,7 +119,7 @@ async function optionsOf(call: Call<Flags>) {
   const times = { interval: spelled(flags.interval), overlap: spelled(flags.overlap) };
   const kept = { ...flags, ...times, retryFor: spelled(flags.retryFor) };
   const resumeFlags = flagWords({ ...kept, noHeader: flags.header === false || undefined }, KEPT);
-  const isTable = format.format === 'table' || format.format === 'markdown';
+  const isTable = formatTraits(format.format).isForPeople === true;
   const watch: WatchOptions = {
     filters,
     interval,

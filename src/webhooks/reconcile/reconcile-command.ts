@@ -3,6 +3,7 @@ import type { Call } from '../../command.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
 import { concurrencyFlag } from '../../filters/reading-flags.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../../formats/format-flags.ts';
+import { FORMAT_NAMES, formatTraits } from '../../formats/format-registry.ts';
 import { receivedFieldFlag, receivedFlag } from '../webhook-flags.ts';
 
 interface Flags extends EventFlags {
@@ -10,8 +11,6 @@ interface Flags extends EventFlags {
   readonly receivedField?: string;
   readonly exitCode?: true;
 }
-
-const FORMATS = ['table', 'json', 'ndjson', 'csv', 'markdown'] as const;
 
 export const commonFlags =
   '--received --received-field --since --until --subscription --failed --exit-code --json --ndjson --csv';
@@ -39,7 +38,7 @@ export function declare(command: Command): void {
     .addOption(receivedFieldFlag())
     .option('--exit-code', 'exit with 10 when records are missing')
     .addOption(concurrencyFlag());
-  addSummaryFlags(command, FORMATS, {
+  addSummaryFlags(command, FORMAT_NAMES, {
     json: 'the comparison as one JSON object',
     ndjson: 'the missing records, one a line, exactly as the service wrote them',
     csv: 'the missing records as CSV',
@@ -60,13 +59,13 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
     throw new UsageError('--since is missing: the time from which records are compared', {
       next: 'give a time from which you should have every event, such as --since 1d',
     });
-  const options = { ...summaryOptions(call, FORMATS), received, receivedField };
+  const options = { ...summaryOptions(call, FORMAT_NAMES), received, receivedField };
   const [{ reconcile }, { adviseAfter, headlineOf, printReconciliation }] = await Promise.all([
     import('./reconcile.ts'),
     import('./reconciliation-text.ts'),
   ]);
   const report = await reconcile(options, call);
-  const isList = options.format.format === 'ndjson' || options.format.format === 'csv';
+  const isList = formatTraits(options.format.format).hasOnlyRecords;
   if (isList) call.reporter.notice(headlineOf(report));
   else await printReconciliation(report, options, call);
   adviseAfter(report, options, call);

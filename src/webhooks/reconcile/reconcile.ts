@@ -1,5 +1,6 @@
 import type { Call } from '../../command.ts';
 import type { FormatOptions } from '../../formats/format-flags.ts';
+import { formatTraits } from '../../formats/format-registry.ts';
 import { createItemWriter } from '../../formats/formats.ts';
 import { type ReceivedIds, readReceivedIds } from '../../ids/received-ids.ts';
 import { type SourceOptions, withEventSource } from '../../sources/event-source.ts';
@@ -27,7 +28,7 @@ export async function reconcile(options: ReconcileOptions, call: Call): Promise<
   return await withEventSource(call, options, async (source) => {
     const names = source.askNames?.();
     const comparison = new Reconciliation(keys, source.filters.zone);
-    const isList = format.format === 'ndjson' || format.format === 'csv';
+    const isList = formatTraits(format.format).hasOnlyRecords;
     const writer = isList ? await createItemWriter(format, call.context, call.reporter) : undefined;
     try {
       for await (const { items, haveFailed } of source.readOutcomes(source.filters, source.window)) {
