@@ -57,8 +57,12 @@ const REST_FAILS_BESIDE_SHARP = 0.4;
 const NEARLY_ALL_FAIL = 0.9;
 /** Keep a condition only if the rate without it is at most this share of the rate with it. */
 const MAX_RATE_WITHOUT = 0.95;
-/** The same for `!=` in a cause that is not sharp: excluding one value of many reveals little. */
+/** The same for `!=` in a cause that is not sharp: excluding one value of many reveals little … */
 const MAX_RATE_WITHOUT_UNEQUAL = 0.3;
+/** … unless it is an exception to another condition: its events hardly fail. Then this share is the limit. */
+const MAX_RATE_WITHOUT_EXCEPTION = 0.7;
+/** An exception fails at no more than this share of the cause's rate. */
+const RATE_OF_EXCEPTION = 0.05;
 
 export type RowTest = FieldTest | SpanTest;
 
@@ -340,10 +344,12 @@ export class CauseSearch {
   #simplest(tests: readonly RowTest[], whole: Count): readonly RowTest[] | undefined {
     const own = this.#count(filterByAll(tests, this.#rows));
     const isSharp = rateIn(this.table, own) >= NEARLY_ALL_FAIL || tests.some(({ feature }) => !feature);
+    const mayHaveExceptions = !tests.every(isUnequal);
     const asGood = simplerOnes(tests).flatMap((simpler) => {
       const general = this.#count(filterByAll(simpler.tests, this.#rows));
       const isDifferent = this.#makesDifference(general, whole);
-      if (this.#isNeeded(simpler.dropped, { own, general, whole, isDifferent, isSharp })) return [];
+      if (this.#isNeeded(simpler.dropped, { own, general, whole, isDifferent, isSharp, mayHaveExceptions }))
+        return [];
       const gain = this.#likelihood.gain(general.events, general.failed, whole);
       return [{ tests: simpler.tests, isDifferent, gain }];
     });
@@ -361,18 +367,21 @@ export class CauseSearch {
       readonly whole: Count;
       readonly isDifferent: boolean;
       readonly isSharp: boolean;
+      readonly mayHaveExceptions: boolean;
     },
   ): boolean {
     const { table } = this;
-    const { own, general, whole, isDifferent, isSharp } = counts;
+    const { own, general, whole, isDifferent, isSharp, mayHaveExceptions } = counts;
     const isOfField = condition.feature !== undefined;
     const lnMost = Math.log(MAX_CHANCE_OF_NEEDED / (isOfField ? this.#conditions : this.#spans));
     if (lnChance(own, general) >= lnMost) return false;
-    const most = isUnequal(condition) && !isSharp ? MAX_RATE_WITHOUT_UNEQUAL : MAX_RATE_WITHOUT;
+    const rest = without(general, own);
+    const isException = mayHaveExceptions && rateIn(table, rest) <= RATE_OF_EXCEPTION * rateIn(table, own);
+    const mostUnequal = isException ? MAX_RATE_WITHOUT_EXCEPTION : MAX_RATE_WITHOUT_UNEQUAL;
+    const most = isUnequal(condition) && !isSharp ? mostUnequal : MAX_RATE_WITHOUT;
     // For fields only: events outside a span may fail just as often.
     if (isOfField && rateIn(table, general) > most * rateIn(table, own)) return false;
     if (!isDifferent) return true;
-    const rest = without(general, own);
     const leastOfRest = isSharp && isOfField ? REST_FAILS_BESIDE_SHARP : REST_FAILS;
     const restFails =
       rateIn(table, rest) >= leastOfRest * rateIn(table, own) &&

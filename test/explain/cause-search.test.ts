@@ -136,6 +136,9 @@ describe('the best explanation', () => {
     ['other not needed', 'b = "x"', [100, 100, 'xx*'], [2, 0, 'xy*'], [1, 0, 'yx*'], [600, 7, 'yy*']],
     // A value that is delivered takes away too little where most of the others are delivered too.
     ['unequal', 'a = "x"', [201, 60, 'x*'], [60, 0, 'xy'], [600, 6, 'y*'], [200, 2, 'yy']],
+    // Of a third of its events hardly any fail.
+    ['exception', 'a = "x" and b != "y"', [139, 60, 'x*'], [61, 0, 'xy'], [600, 6, 'y*'], [200, 2, 'yy']],
+    ['no exception', 'a = "x"', [130, 60, 'x*'], [70, 2, 'xy'], [600, 6, 'y*'], [200, 2, 'yy']],
     // The price of a form.
     ['exists', 'b = "x"', [180, 90, '*x'], [810, 9, '-y']],
     [
