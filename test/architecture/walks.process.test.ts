@@ -14,10 +14,10 @@ const urlOf = (file: string) => pathToFileURL(path.join(root, file)).href;
 const entry = `import { start } from ${JSON.stringify(urlOf('src/cli/start.ts'))}; void start();`;
 
 const WALKS = sampleOf('walks', 1, [
-  ['search', 64],
-  ['refresh', 37],
+  ['search', 67],
+  ['refresh', 38],
   ['login', 50],
-  ['recover', 88],
+  ['recover', 90],
 ] as const);
 
 /** The files of `src` in which a function is called while a command runs: what its reader has to open. */
