@@ -31,7 +31,7 @@ interface Window {
 /** Throws `UsageError` for events that are read only once, from a pipe: the baseline needs a second read. */
 export function checkBaseline(source: EventSource): void {
   if (!source.isReadOnce) return;
-  throw new UsageError('--baseline: standard input is read once, and the baseline has other events', {
+  throw new UsageError(`--baseline: ${source.name} is read once, and the baseline has other events`, {
     next: 'write the events to a file and name that with --from',
   });
 }

@@ -6,6 +6,7 @@ import {
   openSync,
   readFileSync,
   type Stats,
+  statSync,
 } from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -269,6 +270,17 @@ export async function openPipe(file: string, signal: AbortSignal): Promise<Reada
   }
   const { Socket } = await import('node:net');
   return new Socket({ fd, readable: true, writable: false, signal });
+}
+
+/** True for standard input (`-`), a pipe or a device. A missing place is reported when it is opened. */
+export function isReadOnce(place: string): boolean {
+  if (place === '-') return true;
+  try {
+    const found = statSync(place);
+    return !found.isFile() && !found.isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 export async function readGivenFile(file: string, signal: AbortSignal): Promise<Buffer> {

@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs';
 import type { Call } from '../command.ts';
+import { isReadOnce } from '../files/whole-files.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import { furtherBack, warnOfNoMatch } from '../filters/no-match.ts';
 import { resolveFilters } from '../filters/resolve-filters.ts';
@@ -109,21 +109,10 @@ async function withAllColumns(
   { from, format }: SearchOptions,
   pages: AsyncIterable<FoundPage>,
 ): Promise<SearchOptions['format']> {
-  if (format.format !== 'csv' || format.fields || from === undefined || !isReadTwice(from)) return format;
+  if (format.format !== 'csv' || format.fields || from === undefined || isReadOnce(from)) return format;
   const csvColumns = new CsvColumns(format.list);
   await csvColumns.seeAll(pages);
   return { ...format, csvColumns };
-}
-
-/** False for standard input, a pipe or a device. A missing place is reported when it is opened. */
-function isReadTwice(place: string): boolean {
-  if (place === '-') return false;
-  try {
-    const found = statSync(place);
-    return found.isFile() || found.isDirectory();
-  } catch {
-    return false;
-  }
 }
 
 /**

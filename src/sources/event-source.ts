@@ -1,6 +1,7 @@
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ServiceError } from '../errors.ts';
+import { isReadOnce } from '../files/whole-files.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import {
   askEventTypes,
@@ -129,16 +130,16 @@ export async function withEventSource<Result>(
     const readAgain: EventSource['read'] = (chosen, within) =>
       showProgress(storedEvents(from, chosen, { ...stored, within }), context, reporter);
     const read: EventSource['read'] = (chosen, within) => seenBy(mix, readAgain(chosen, within));
-    const isReadOnce = from === '-';
+    const hasOneReading = isReadOnce(from);
     const asked = filters.after && !filters.seemsToBeginLater(now) ? window : undefined;
     return await work({
-      name: isReadOnce ? 'standard input' : from,
+      name: from === '-' ? 'standard input' : from,
       filters,
       window: asked,
       windowOf: (bounds) => asked ?? spanOf(bounds, filters, context.clock.now()),
       read,
       readOutcomes: (chosen, within) => readByOutcome(read, true, unknownOutcomes, chosen, within),
-      readOutcomesAgain: isReadOnce
+      readOutcomesAgain: hasOneReading
         ? undefined
         : (chosen, within) => readByOutcome(readAgain, true, unknownOutcomes, chosen, within),
       showKept,
@@ -146,7 +147,7 @@ export async function withEventSource<Result>(
       mixedMarketplaces,
       noteMixed,
       isStored: true,
-      isReadOnce,
+      isReadOnce: hasOneReading,
       doubt: async () => {},
     });
   }

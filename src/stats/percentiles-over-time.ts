@@ -84,7 +84,7 @@ export async function askOverTime(
 async function windowToDivide(source: EventSource): Promise<StatsWindow> {
   if (source.window) return source.window;
   if (source.isReadOnce)
-    throw new UsageError('--buckets and --percentiles of standard input need --since', {
+    throw new UsageError(`--buckets and --percentiles of ${source.name} need --since`, {
       next: 'say from when to when with --since and --until',
     });
   const times = new TimeColumn();
