@@ -56,7 +56,7 @@ export class KeptPages {
       for (const { offset, length, spans, checksum, haveFailed } of this.#pages) {
         const bytes = await readRange(handle, offset, length).catch(this.#throwUnreadable);
         if (crc32(bytes) !== checksum)
-          throw new ServiceError(`${this.#file} was changed while it was read`, {
+          throw new ServiceError(`${this.#name} was changed while it was read`, {
             next: 'run the command again',
           });
         yield { items: new Items(bytes, spans), haveFailed };
@@ -66,9 +66,12 @@ export class KeptPages {
     }
   }
 
+  get #name(): string {
+    return this.#copies ? 'the temporary file of events' : this.#file;
+  }
+
   readonly #throwUnreadable = (error: unknown): never => {
-    const name = this.#copies ? 'the temporary file of events' : this.#file;
-    throw new ServiceError(`${name} cannot be read: ${faultText(error)}`, { cause: error });
+    throw new ServiceError(`${this.#name} cannot be read: ${faultText(error)}`, { cause: error });
   };
 
   async close(): Promise<void> {
