@@ -143,10 +143,16 @@ export async function diskFault(error: unknown, directory: string): Promise<unkn
   // Network errors are typed errors at this point.
   if (!full && !('syscall' in error)) return error;
   const gone = !(await stat(directory).catch(() => undefined));
-  const isLink = (error as NodeJS.ErrnoException).code === 'ELOOP';
-  const before = [full && 'free some space and ', isLink && 'remove the link and '].find(Boolean) || '';
   return new ServiceError(
     gone ? `the directory ${directory} is gone` : `writing to ${directory} failed: ${faultText(error)}`,
-    { next: `${before}run the same command again: it continues where this one stopped`, cause: error },
+    {
+      next: `${firstStep(error, full)}run the same command again: it continues where this one stopped`,
+      cause: error,
+    },
   );
+}
+
+function firstStep(error: NodeJS.ErrnoException, isFull: boolean): string {
+  if (isFull) return 'free some space and ';
+  return error.code === 'ELOOP' ? 'remove the link and ' : '';
 }
