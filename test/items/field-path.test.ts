@@ -46,7 +46,7 @@ describe('--fields', () => {
 
   test('any names, escaped, read back as the same names', () => {
     const name = fc.string({ minLength: 1, unit: 'binary' });
-    const quoted = (text: string) => text.replace(/[\\.,\s]/gu, '\\$&');
+    const quoted = (text: string) => text.replace(/[\\.,\s"[\]]/gu, '\\$&');
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.array(name, { minLength: 1 }), { minLength: 1, selector: String }),
