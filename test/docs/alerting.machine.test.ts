@@ -7,6 +7,7 @@ import { expect, inject, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { startHandler } from '../support/handler.ts';
 import { binFolder } from '../support/home.ts';
+import { available } from '../support/machine/requirement.ts';
 import { startSearching, valuesIn } from '../support/searching.ts';
 import { blocksOf, readPages } from './pages.ts';
 
@@ -93,13 +94,16 @@ const posts = {
   ],
 };
 
-test.each(Object.entries(posts))('the lines for %s post a failure and its end', async (host, expected) => {
-  await using alarm = await runAlarm(linesWith(host));
-  await expect.poll(alarm.posted).toHaveLength(1);
-  alarm.add('SS');
-  await expect.poll(alarm.posted).toHaveLength(2);
-  expect(alarm.posted()).toMatchObject(expected);
-});
+test.skipIf(!available('curl')).each(Object.entries(posts))(
+  'the lines for %s post a failure and its end',
+  async (host, expected) => {
+    await using alarm = await runAlarm(linesWith(host));
+    await expect.poll(alarm.posted).toHaveLength(1);
+    alarm.add('SS');
+    await expect.poll(alarm.posted).toHaveLength(2);
+    expect(alarm.posted()).toMatchObject(expected);
+  },
+);
 
 test('the lines for mail send a failure and its end', async () => {
   await using alarm = await runAlarm(linesWith('mail -s'));
