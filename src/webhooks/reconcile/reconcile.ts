@@ -20,6 +20,8 @@ export interface ReconciliationReport extends ReconciliationResult {
   readonly received: number;
   /** A subscription's address as it may be shown; undefined if unknown. */
   readonly addressOf: (subscriptionId: string) => string | undefined;
+  /** Its address and state, as tables show them; several that are gone have the same label. */
+  readonly labelOf: (subscriptionId: string) => string | undefined;
 }
 
 export async function reconcile(options: ReconcileOptions, call: Call): Promise<ReconciliationReport> {
@@ -44,7 +46,8 @@ export async function reconcile(options: ReconcileOptions, call: Call): Promise<
     if (result.records === 0) await source.doubt();
     await names?.learn(result.groups.flatMap(({ subscriptionId }) => subscriptionId ?? []));
     const { after, before } = source.windowOf(result.bounds);
-    const addressOf = (id: string) => names?.labelOf(id);
-    return { ...result, after, before, file, received: keys.size, addressOf };
+    const addressOf = (id: string) => names?.nameOf(id);
+    const labelOf = (id: string) => names?.labelOf(id);
+    return { ...result, after, before, file, received: keys.size, addressOf, labelOf };
   });
 }

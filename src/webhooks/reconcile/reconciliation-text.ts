@@ -88,8 +88,8 @@ function rowsBy<Key>(
 
 function subscriptionTable(report: ReconciliationReport, zone: TimeZone): Table {
   const rows = rowsBy(report.groups, ({ subscriptionId }) => subscriptionId);
-  const addressOf = (id: string | null) => (id === null ? undefined : report.addressOf(id));
-  const isNamed = [...rows.keys()].some((id) => addressOf(id) !== undefined);
+  const labelOf = (id: string | null) => (id === null ? undefined : report.labelOf(id));
+  const isNamed = [...rows.keys()].some((id) => labelOf(id) !== undefined);
   const time = (instant: Instant | undefined) => (instant ? secondText(utcText(instant), zone) : NONE);
   return {
     heads: [
@@ -104,7 +104,7 @@ function subscriptionTable(report: ReconciliationReport, zone: TimeZone): Table 
     rows: [...rows]
       .sort(([, one], [, other]) => other.count - one.count)
       .map(([id, { count, failed, succeeded, first, last }]) => [
-        ...(isNamed ? [addressOf(id) ?? NONE] : []),
+        ...(isNamed ? [labelOf(id) ?? NONE] : []),
         id ?? NONE,
         ...[count, failed, succeeded].map(grouped),
         time(first),
@@ -174,10 +174,11 @@ const countOf = (noun: string) => (count: number) => `${grouped(count)} ${noun}$
 /** Warns if the ids seem to be of another kind, and names the command that recovers the missing events. */
 export function adviseAfter(
   report: ReconciliationReport,
-  { received, receivedField, filters, from }: ReconcileOptions,
+  options: ReconcileOptions,
   { reporter }: Pick<Call, 'reporter'>,
 ): void {
-  const { both, records, missing, file, after, before } = report;
+  const { received, receivedField, filters, from } = options;
+  const { both, records, missing, file } = report;
   const { name, others = [] } = file.column ?? {};
   if (records > 0 && both === 0) {
     const column = name === undefined ? '' : `; they were taken from '${name}'`;
@@ -191,11 +192,8 @@ export function adviseAfter(
   if (missing.records === 0) return;
   const isPiped = received === '-';
   const saved = isPiped ? ', with the piped ids saved as FILE' : '';
-  // Without --since, stored events are compared from the first one on.
-  const since = filters.after || from === undefined ? ['--since', after.text] : [];
-  const until = filters.before ? ['--until', before.text] : [];
   const field = receivedField === undefined ? [] : ['--received-field', receivedField];
-  const words = ['--received', isPiped ? 'FILE' : received, ...since, ...until];
+  const words = ['--received', isPiped ? 'FILE' : received, ...windowWords(report, options)];
   words.push(...filters.words('since', 'until'), ...field);
   if (from !== undefined) {
     const list = hooktrailOver(from, 'webhooks reconcile --ndjson', ...words);
@@ -205,4 +203,15 @@ export function adviseAfter(
   }
   const recover = hooktrail('webhooks recover', ...words, '--forward-to', 'URL');
   reporter.notice(advise`next: ${recover}${saved}: recovers exactly these`);
+}
+
+/**
+ * Returns the window that was compared. Its end keeps out what the service has created since. Stored events
+ * have no more than they had, and are compared whole without --since and --until.
+ */
+function windowWords({ after, before }: ReconciliationReport, { filters, from }: ReconcileOptions): string[] {
+  const isStored = from !== undefined;
+  const since = isStored && !filters.after ? [] : ['--since', after.text];
+  const until = isStored && !filters.before ? [] : ['--until', before.text];
+  return [...since, ...until];
 }

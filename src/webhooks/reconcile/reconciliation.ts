@@ -168,9 +168,14 @@ function gapsOf(subscriptionId: string | null, times: readonly number[]): Gap[] 
       gaps.push({ subscriptionId, count: run.length, first, last });
     run = [];
   };
-  for (const time of Float64Array.from(times).sort()) {
-    if (time % 2 === 1) run.push((time - 1) / 2);
-    else end();
+  let lastReceived: number | undefined;
+  for (const doubled of Float64Array.from(times).sort()) {
+    const time = Math.floor(doubled / 2);
+    if (doubled % 2 === 0) {
+      end();
+      lastReceived = time;
+      // A gap's records are all missing, so it has none from the millisecond of a received one.
+    } else if (time !== lastReceived) run.push(time);
   }
   end();
   return gaps;

@@ -34,6 +34,7 @@ const EMPTY: ReconciliationReport = {
   severalReceivers: 0,
   bounds: { first: undefined, last: undefined },
   addressOf: () => undefined,
+  labelOf: () => undefined,
 };
 const SINCE = { flag: '--since', text: '2026-11-20', time: { kind: 'instant', instant: after } } as const;
 const UNTIL = { flag: '--until', text: '2026-11-21', time: { kind: 'instant', instant: before } } as const;
@@ -87,6 +88,7 @@ async function printed(parts: Partial<ReconciliationReport>, given: Given = {}):
 }
 
 const addressOf = (id: string) => (id === 'b' ? 'https://b.example/hook' : undefined);
+const labelOf = (id: string) => (id === 'b' ? 'https://b.example/hook, off' : 'gone');
 const gap = (subscriptionId: string | null, count: number, milliseconds: number) => {
   const first = Date.parse('2026-11-20T10:00:00.250Z');
   return { subscriptionId, count, first, last: first + milliseconds };
@@ -154,12 +156,12 @@ describe('the tables', () => {
     ]);
   });
 
-  test('name the addresses that are known', async () => {
-    expect((await printed({ ...SOME, addressOf })).slice(2)).toEqual([
-      'address                 subscriptionId  missing  FAILED  SUCCESS  first                 last',
-      '-                       -                 1,500       0    1,500  2026-11-20 08:00:00Z  2026-11-20 08:00:00Z',
-      'https://b.example/hook  b                 1,007       3        4  2026-11-20 09:10:00Z  2026-11-20 10:31:00Z',
-      '-                       a                     2       0        1  2026-11-20 09:20:00Z  2026-11-20 10:05:00Z',
+  test('name the addresses that are known, and what is off or gone', async () => {
+    expect((await printed({ ...SOME, addressOf, labelOf })).slice(2)).toEqual([
+      'address                      subscriptionId  missing  FAILED  SUCCESS  first                 last',
+      '-                            -                 1,500       0    1,500  2026-11-20 08:00:00Z  2026-11-20 08:00:00Z',
+      'https://b.example/hook, off  b                 1,007       3        4  2026-11-20 09:10:00Z  2026-11-20 10:31:00Z',
+      'gone                         a                     2       0        1  2026-11-20 09:20:00Z  2026-11-20 10:05:00Z',
       '',
       ...HOURS,
       '',
@@ -224,8 +226,11 @@ describe('the tables', () => {
 });
 
 describe('the notes', () => {
-  test('name the five largest gaps', async () => {
-    const lines = await printed({ gaps: GAPS, addressOf, failedButReceived: 1 }, { zone: 'Asia/Kolkata' });
+  test('name the five largest gaps, by the id where the address is unknown', async () => {
+    const lines = await printed(
+      { gaps: GAPS, addressOf, labelOf, failedButReceived: 1 },
+      { zone: 'Asia/Kolkata' },
+    );
     expect(lines).toEqual([
       'nothing is missing: had.csv has all 1,200 records, since 2026-11-20 05:30+05:30',
       '',
@@ -267,7 +272,7 @@ test('JSON has every number, and the groups and gaps with their times in UTC', a
   const [first, unknown] = [GROUPS[0] as MissingGroup, group(null, null, null, 1000)];
   const groups = [first, unknown, group('a', null, 'SUCCESS', 3)];
   const counts = { failedButReceived: 1, receivedTwice: 2, notInWindow: 3, severalReceivers: 4 };
-  const parts = { ...SOME, groups, gaps: GAPS.slice(0, 1), both: 1, addressOf, ...counts };
+  const parts = { ...SOME, groups, gaps: GAPS.slice(0, 1), both: 1, addressOf, labelOf, ...counts };
   const lines = await printed(parts, { format: 'json', zone: 'Asia/Kolkata' });
   expect(JSON.parse(lines.join('\n'))).toEqual({
     after: '2026-11-20T00:00:00Z',
@@ -343,8 +348,10 @@ describe('the next step', () => {
   test.each<[string, string[], Partial<ReconciliationReport>, Asked?]>([
     ['is none if nothing is missing', [], {}],
     [
-      'recovers what is missing since the start of an open window',
-      [`${RECOVER} had.csv --since 2026-11-20T00:00:00Z ${TYPE} --forward-to URL\`: recovers exactly these`],
+      'recovers what is missing in an open window, and nothing created since',
+      [
+        `${RECOVER} had.csv --since 2026-11-20T00:00:00Z --until 2026-11-21T00:00:00Z ${TYPE} --forward-to URL\`: recovers exactly these`,
+      ],
       MISSING,
       { since: true },
     ],
@@ -359,7 +366,7 @@ describe('the next step', () => {
     [
       'has a file for ids that were piped',
       [
-        `${RECOVER} FILE --since 2026-11-20T00:00:00Z ${TYPE} --forward-to URL\`, with the piped ids saved as FILE: recovers exactly these`,
+        `${RECOVER} FILE --since 2026-11-20T00:00:00Z --until 2026-11-21T00:00:00Z ${TYPE} --forward-to URL\`, with the piped ids saved as FILE: recovers exactly these`,
       ],
       MISSING,
       { received: '-' },

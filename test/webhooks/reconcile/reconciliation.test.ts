@@ -190,3 +190,14 @@ test('a gap is two records or more of one subscription that are missing between 
     { subscriptionId: null, count: 2, first: time('10:00:30.5'), last: time('10:00:31.5') },
   ]);
 });
+
+test('a gap has no record from the millisecond of a received one', () => {
+  const of = (...numbers: readonly number[]) => numbers.map((number) => event(number, SAME));
+  const SAME = { subscriptionId: 'a', createdOn: at('10:00:01.5') };
+  const later = event(9, { ...SAME, createdOn: at('10:00:02.5') });
+  expect(compared(receivedOf(id(1)), of(3, 2, 1)).gaps).toEqual([]);
+  expect(compared(receivedOf(id(1)), [later, ...of(3, 2, 1)]).gaps).toEqual([]);
+  expect(compared(receivedOf(id(8)), of(3, 2)).gaps).toEqual([
+    { subscriptionId: 'a', count: 2, first: time('10:00:01.5'), last: time('10:00:01.5') },
+  ]);
+});
