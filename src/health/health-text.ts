@@ -76,11 +76,11 @@ function statesText(rows: readonly Health[], isOver: boolean): string {
     [number(({ state }) => state === 'gone'), 'gone'],
     [number(isQuiet), 'without events'],
   ];
-  const parts = others.flatMap(([count, words]) => (count > 0 ? [`${count} ${words}`] : []));
+  const parts = others.flatMap(([count, words]) => (count > 0 ? [`${grouped(count)} ${words}`] : []));
   const were = failing === 1 ? 'was' : 'were';
   const open = isOver ? `${were} failing at the end` : 'failing';
-  const recovered = `${number(({ state }) => state === 'recovered')} ${isOver ? 'had recovered' : 'recovered'}`;
-  return [`${failing} of ${rows.length} ${open}`, recovered, ...parts].join(', ');
+  const recovered = `${grouped(number(({ state }) => state === 'recovered'))} ${isOver ? 'had recovered' : 'recovered'}`;
+  return [`${grouped(failing)} of ${grouped(rows.length)} ${open}`, recovered, ...parts].join(', ');
 }
 
 /** A subscription that is on, without events, which is not unusual for it. */

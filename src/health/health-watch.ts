@@ -13,7 +13,7 @@ import { shellText } from '../shell-words.ts';
 import { withService } from '../sign-in/session.ts';
 import { withEventSource } from '../sources/event-source.ts';
 import { keepKnownOutcomes } from '../sources/stored-matches.ts';
-import { terminalSafe } from '../terminal/terminal-text.ts';
+import { grouped, terminalSafe } from '../terminal/terminal-text.ts';
 import { type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
 import { DAY_MS, durationText, HOUR_MS } from '../time/lengths.ts';
 import { UTC } from '../time/time-zone.ts';
@@ -243,7 +243,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
   requireAllReported(): void {
     const changes = this.#command?.givenUp ?? [];
     if (changes.length === 0) return;
-    const many = changes.length === 1 ? '1 change' : `${changes.length} changes`;
+    const many = changes.length === 1 ? '1 change' : `${grouped(changes.length)} changes`;
     throw new ServiceError(`the command did not handle ${many}`, { details: fewOf(changes) });
   }
 

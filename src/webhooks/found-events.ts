@@ -13,6 +13,7 @@ import { createCursor, createEventFinder } from '../items/known-cursor.ts';
 import type { Query } from '../paging/event-query.ts';
 import { openWithProgress } from '../sources/find-events.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { shownId } from './delivery.ts';
 import type { LeftReason } from './forward.ts';
@@ -88,7 +89,7 @@ export function noticeHandOver(events: readonly FoundEvent[], reporter: Pick<Rep
 
 export function noticeRepeated(count: number, reporter: Pick<Reporter, 'notice'>): void {
   if (count === 0) return;
-  const records = count === 1 ? '1 more record' : `${count} more records`;
+  const records = count === 1 ? '1 more record' : `${grouped(count)} more records`;
   reporter.notice(
     `${records} of these events left out: each event is forwarded once, from its newest record`,
   );
@@ -135,11 +136,14 @@ export function notFound(
 ): ServiceError {
   const found = filters.texts().length > filters.eventIds.length ? 'found by these filters' : 'found';
   const stopped = `leave ${ids.length === 1 ? 'it' : 'them'}${filters.after ? ' or --since' : ''} out; nothing was ${done}`;
-  return new ServiceError(`${ids.length} of the events ${ids.length === 1 ? 'was' : 'were'} not ${found}`, {
-    kind: 'not-found',
-    details: fewOf([...ids].sort()),
-    next: `${outcome ?? stopped} (the service has no event that \`webhooks send\` made)`,
-  });
+  return new ServiceError(
+    `${grouped(ids.length)} of the events ${ids.length === 1 ? 'was' : 'were'} not ${found}`,
+    {
+      kind: 'not-found',
+      details: fewOf([...ids].sort()),
+      next: `${outcome ?? stopped} (the service has no event that \`webhooks send\` made)`,
+    },
+  );
 }
 
 /** Starts the work for each item in order, `concurrency` at a time. Starts no more after a failure. */
@@ -192,11 +196,11 @@ export class LeftEvents {
 
   error(done: 'recovered' | 'replayed', next: Advice): ServiceError {
     const sorted = [...this.#reasons.values()].sort((one, other) => other.count - one.count);
-    const details = sorted.slice(0, SHOWN_REASONS).map(({ first, count }) => `${count}: ${first}`);
+    const details = sorted.slice(0, SHOWN_REASONS).map(({ first, count }) => `${grouped(count)}: ${first}`);
     if (sorted.length > SHOWN_REASONS)
-      details.push(`${sorted.length - SHOWN_REASONS} more reasons (--verbose shows each)`);
+      details.push(`${grouped(sorted.length - SHOWN_REASONS)} more reasons (--verbose shows each)`);
     const { length } = this.events;
-    const message = `${length} ${length === 1 ? 'event was' : 'events were'} not ${done}`;
+    const message = `${eventsText(length)} ${length === 1 ? 'was' : 'were'} not ${done}`;
     return new ServiceError(message, { details, next });
   }
 }

@@ -2,6 +2,7 @@ import { type Advice, advise, hooktrail } from '../../advice.ts';
 import type { Clock } from '../../context.ts';
 import { ClosedPipeError, InterruptedError } from '../../errors.ts';
 import { isGuid } from '../../items/items.ts';
+import { grouped } from '../../terminal/terminal-text.ts';
 import { type Delivery, readDelivery, shownId } from '../delivery.ts';
 import { answerLine, type Handler, type HandlerAnswer, isTaken } from '../forward.ts';
 import type { Acceptance, Journal } from '../journal.ts';
@@ -120,7 +121,7 @@ export function summaryText(counts: Counts): string {
   const { accepted, duplicates, failed, rejected, recovered } = counts;
   const copies = duplicates === 1 ? 'duplicate' : 'duplicates';
   const tries = failed === 1 ? 'failed try' : 'failed tries';
-  const text = `${accepted} accepted, ${duplicates} ${copies}, ${failed} ${tries}, ${rejected} rejected`;
+  const text = `${grouped(accepted)} accepted, ${grouped(duplicates)} ${copies}, ${grouped(failed)} ${tries}, ${grouped(rejected)} rejected`;
   if (recovered === 0) return text;
-  return `${text}; ${recovered} of the accepted ${recovered === 1 ? 'was' : 'were'} recovered`;
+  return `${text}; ${grouped(recovered)} of the accepted ${recovered === 1 ? 'was' : 'were'} recovered`;
 }

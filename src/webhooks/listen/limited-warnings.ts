@@ -1,6 +1,7 @@
 import type { Advice } from '../../advice.ts';
 import type { Clock } from '../../context.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
+import { grouped } from '../../terminal/terminal-text.ts';
 
 const INTERVAL_MS = 1_000;
 
@@ -50,7 +51,7 @@ export class LimitedWarnings {
     this.#count = 0;
     this.#latest = undefined;
     if (!waiting) return;
-    const more = others === 0 ? '' : ` (and ${others} more since the last warning)`;
+    const more = others === 0 ? '' : ` (and ${grouped(others)} more since the last warning)`;
     this.report(`${waiting.text}${more}`, waiting.next);
   }
 }

@@ -8,6 +8,7 @@ import { marketplacesText } from '../../names/marketplaces.ts';
 import { withService } from '../../sign-in/session.ts';
 import { paletteOf } from '../../terminal/palette.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
+import { grouped } from '../../terminal/terminal-text.ts';
 import { durationText } from '../../time/lengths.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 import { openExpectedToken, probeTokenStore, saveApiToken } from '../api-token.ts';
@@ -123,7 +124,7 @@ async function listen(
   const { clock, machine, signal } = context;
   const journal = await openListenersJournal(options, context, reporter);
   // Count the ids before this run's first delivery adds one.
-  const known = `${journal.size} known ${journal.size === 1 ? 'id' : 'ids'} in ${journal.path}`;
+  const known = `${grouped(journal.size)} known ${journal.size === 1 ? 'id' : 'ids'} in ${journal.path}`;
   const leftBefore = journal.size > 0 || options.newJournal ? undefined : clock.now();
   const handler = forwardTo && createHandler(forwardTo, forwardTimeout, context);
   const palette = await paletteOf(reporter.stdoutColor);
@@ -195,7 +196,7 @@ async function stopListening(
     const count = underWay();
     const deliveries = count === 1 ? 'delivery' : 'deliveries';
     if (count > 0)
-      reporter.notice(`waiting up to ${GRACE_MS / 1000} s for ${count} ${deliveries} in progress`);
+      reporter.notice(`waiting up to ${GRACE_MS / 1000} s for ${grouped(count)} ${deliveries} in progress`);
   });
   // Closing the handler makes unanswered events count as not accepted.
   after(GRACE_MS, () => void handler?.close());
@@ -219,7 +220,7 @@ async function openListenersJournal(
     reporter.notice(`waiting for ${other} that has the journal ${file}; another --journal needs no wait`);
   };
   const journal = await openJournal(file, { keep, onWait }, context);
-  const lines = journal.damaged === 1 ? '1 line' : `${journal.damaged} lines`;
+  const lines = journal.damaged === 1 ? '1 line' : `${grouped(journal.damaged)} lines`;
   if (journal.damaged > 0) reporter.warning(`skipped ${lines} of ${file} that cannot be read`);
   return journal;
 }

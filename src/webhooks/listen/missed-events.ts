@@ -2,6 +2,7 @@ import type { Clock } from '../../context.ts';
 import { NotSignedInError, UsageError } from '../../errors.ts';
 import { sortByCreation } from '../../sources/creation-order.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
+import { eventsText, grouped } from '../../terminal/terminal-text.ts';
 import { compareInstants, type Instant, parseInstant } from '../../time/instant.ts';
 import { DAY_MS, durationText } from '../../time/lengths.ts';
 import { isPassing } from '../forward.ts';
@@ -128,19 +129,18 @@ function reportRecovered(
   again: string,
   reporter: Reporter,
 ): void {
-  const events = `${recovered} ${recovered === 1 ? 'event' : 'events'}`;
+  const events = eventsText(recovered);
   if (firstWindow !== undefined) {
-    const known = delivered === 0 ? '' : `; the service calls ${delivered} of them delivered`;
+    const known = delivered === 0 ? '' : `; the service calls ${grouped(delivered)} of them delivered`;
     reporter.notice(`recovered ${events} of the last ${firstWindow}${known}`);
     if (leftAlone > 0) reporter.notice(leftAloneText(leftAlone));
   } else if (recovered > 0) reporter.warning(`recovered ${events} whose delivery never came or was refused`);
   if (left === 0) return;
-  const found = left === 1 ? '1 found event was' : `${left} found events were`;
+  const found = left === 1 ? '1 found event was' : `${grouped(left)} found events were`;
   const text = `${found} not accepted, and ${left === 1 ? 'is' : 'are'} tried again in ${again}`;
   reporter.warning(text, { kind: 'incomplete' });
 }
 
 function leftAloneText(count: number): string {
-  const events = count === 1 ? '1 event' : `${count} events`;
-  return `left alone ${events} that the service reports as delivered: the journal is new, so they may have been handled before (--new-journal hands them over too)`;
+  return `left alone ${eventsText(count)} that the service reports as delivered: the journal is new, so they may have been handled before (--new-journal hands them over too)`;
 }

@@ -14,6 +14,7 @@ import { withService } from '../../sign-in/session.ts';
 import { sortByCreation } from '../../sources/creation-order.ts';
 import { startProgress } from '../../terminal/progress.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
+import { grouped } from '../../terminal/terminal-text.ts';
 import { apiTokenOrWarning } from '../api-token.ts';
 import {
   createForwardRetry,
@@ -143,7 +144,7 @@ function noJournal(
 
 /** An unreadable line may be any event, which the handler would get again. */
 function unreadableLines(journal: string, count: number): UsageError {
-  const lines = count === 1 ? '1 line' : `${count} lines`;
+  const lines = count === 1 ? '1 line' : `${grouped(count)} lines`;
   return new UsageError(`--journal: ${lines} of ${journal} cannot be read`, {
     next: 'restore the journal; --new-journal recovers anyway, and hands over the events of these lines again',
   });
@@ -195,7 +196,7 @@ async function listMissing(
 ): Promise<void> {
   await (await eventPrinter(flags.format, call))(missing);
   if (failure) throw failure.error;
-  call.reporter.notice(`${missing.length} to forward; ${known} ${knownText(flags)}`);
+  call.reporter.notice(`${grouped(missing.length)} to forward; ${grouped(known)} ${knownText(flags)}`);
   noticeHandOver(missing, call.reporter);
   noticeDelivered(missing, call.reporter);
 }
@@ -229,7 +230,7 @@ async function recoverMissing(
     else if (outcome === 'duplicate') known++;
     else forwarded.push(event);
     const { length } = forwarded;
-    progress.update({ events: length + known + left.events.length, note: `${length} forwarded` });
+    progress.update({ events: length + known + left.events.length, note: `${grouped(length)} forwarded` });
   };
   try {
     await forwardOnce(found.missing, { ...flags, apiToken, onWait, onEnd }, context);
@@ -238,7 +239,9 @@ async function recoverMissing(
     await print(left.events).catch(() => undefined);
     const rest = found.missing.length + found.known - forwarded.length - known;
     const those = failure ? ' of those found' : '';
-    reporter.notice(`${forwarded.length} forwarded; ${known} ${knownText(flags)}; ${rest} left${those}`);
+    reporter.notice(
+      `${grouped(forwarded.length)} forwarded; ${grouped(known)} ${knownText(flags)}; ${grouped(rest)} left${those}`,
+    );
     noticeDelivered(forwarded, reporter);
     if (context.signal.aborted && rest > 0) reporter.notice(`next: ${again}: it forwards them`);
   }
@@ -259,7 +262,7 @@ function noticeDelivered(events: readonly FoundEvent[], reporter: Reporter): voi
   const count = events.filter(({ isDelivered }) => isDelivered).length;
   if (count === 0) return;
   reporter.notice(
-    `${count} of these ${count === 1 ? 'was' : 'were'} already delivered, according to the service; --failed leaves such events out`,
+    `${grouped(count)} of these ${count === 1 ? 'was' : 'were'} already delivered, according to the service; --failed leaves such events out`,
   );
 }
 

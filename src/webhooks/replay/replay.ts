@@ -14,6 +14,7 @@ import { sortByCreation } from '../../sources/creation-order.ts';
 import { storedEvents } from '../../sources/stored-events.ts';
 import { startProgress } from '../../terminal/progress.ts';
 import { canPrompt, confirm } from '../../terminal/prompt.ts';
+import { grouped } from '../../terminal/terminal-text.ts';
 import { apiTokenOrWarning } from '../api-token.ts';
 import { createHandler, isTaken, reasonOf } from '../forward.ts';
 import {
@@ -76,7 +77,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<v
       await print(events);
       const to = flags.target ? ` to ${flags.target.href}` : '';
       const from = typeof source === 'object' ? source.from : serviceText(place);
-      reporter.notice(`${events.length} to replay${to}${from && `, from ${from}`}`);
+      reporter.notice(`${grouped(events.length)} to replay${to}${from && `, from ${from}`}`);
       return noticeHandOver(events, reporter);
     }
     const subscription = onlySubscription(chosenBy);
@@ -173,7 +174,7 @@ async function replay(
   if (!flags.yes && chosen.length > UNASKED && canPrompt(context)) {
     const next = 'add --yes to replay without a question';
     const declined = new UsageError('nothing was replayed', { next });
-    await confirm(`Replay ${chosen.length} events to ${forwardTo.href}?`, context, declined);
+    await confirm(`Replay ${grouped(chosen.length)} events to ${forwardTo.href}?`, context, declined);
   }
   const handler = createHandler(forwardTo, flags.forwardTimeout, context);
   const print = await eventPrinter(flags.format, call);
@@ -197,8 +198,12 @@ async function replay(
     await handler.close();
     const unsent = due.size - left.events.length;
     const rest =
-      unsent > 0 ? advise`; ${unsent} not answered or not sent\nnext: ${nextReplay(due, flags)}` : '';
-    reporter.notice(advise`${chosen.length - due.size} replayed; ${left.events.length} refused${rest}`);
+      unsent > 0
+        ? advise`; ${grouped(unsent)} not answered or not sent\nnext: ${nextReplay(due, flags)}`
+        : '';
+    reporter.notice(
+      advise`${grouped(chosen.length - due.size)} replayed; ${grouped(left.events.length)} refused${rest}`,
+    );
   }
   if (due.size > 0) throw left.error('replayed', nextReplay(due, flags));
 }

@@ -55,6 +55,25 @@ test('forwards events missing in the journal, oldest first, each as the search s
   expect(handler.received).toHaveLength(60);
 });
 
+test('the numbers of events have thousands separators', async () => {
+  await using recovering = await startRecovering({ events: 1200 });
+  const { searching, handler } = recovering;
+  expect((await recovering.recover('--new-journal', '--dry-run', '--ndjson')).stderr).toMatch(
+    /^1,200 to forward; 0 in the journal already\n/,
+  );
+  const replay = [
+    'webhooks',
+    'replay',
+    '--since',
+    '60d',
+    '--dry-run',
+    '--ndjson',
+    '--forward-to',
+    handler.url,
+  ];
+  expect((await searching.run(replay)).stderr).toMatch(/^1,200 to replay to /);
+});
+
 test('--dry-run lists what it would forward, oldest first, and changes nothing', async () => {
   await using recovering = await startRecovering();
   const { handler, searching, journal } = recovering;
