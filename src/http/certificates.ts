@@ -12,6 +12,8 @@ const UNTRUSTED = new Set([
 ]);
 
 const NEXT_STEPS = {
+  selfSigned:
+    'check the URL; if the server is yours, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM)',
   otherHost: 'check the host name in the URL: it has to be one that the certificate is for',
   expired: "its operator has to renew it; check this machine's date if that is not so",
   notYet: "check this machine's date; if it is right, its operator has to put the earlier certificate back",
@@ -67,6 +69,8 @@ export async function trustFailure(
   if (code === 'CERT_HAS_EXPIRED') return failure(`expired on ${certificate.valid_to}`, NEXT_STEPS.expired);
   if (code === 'CERT_NOT_YET_VALID')
     return failure(`is valid only from ${certificate.valid_from}`, NEXT_STEPS.notYet);
+  if (code === 'DEPTH_ZERO_SELF_SIGNED_CERT')
+    return failure('is not trusted: it is self-signed', NEXT_STEPS.selfSigned, 'untrusted');
   const next = code === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' ? NEXT_STEPS.leafAlone : undefined;
   return failure(`is not trusted: its authority is ${authority(certificate)}`, next, 'untrusted');
 }

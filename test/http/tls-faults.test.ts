@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { TransportError } from '../../src/http/transport.ts';
 import { createTransport } from '../../src/http/undici-client.ts';
-import { startUnusable, type UNUSABLE_SERVERS } from '../support/tls.ts';
+import { startTlsServer, startUnusable, type UNUSABLE_SERVERS } from '../support/tls.ts';
 
 /** The kind, the message and the next step of a request that fails, without port and code. */
 async function failure(url: URL): Promise<unknown[]> {
@@ -18,6 +18,16 @@ async function failure(url: URL): Promise<unknown[]> {
 }
 
 const HTTP1 = 'ask its operator to offer HTTP/1.1 as well: hooktrail does not speak HTTP/2';
+
+test('a self-signed certificate has its own text and next step', async () => {
+  await using server = await startTlsServer('self-signed', (_, response) => response.end());
+  expect(await failure(new URL(`https://localhost:${server.port}`))).toEqual([
+    'untrusted',
+    'the certificate of HOST is not trusted: it is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT)',
+    'check the URL; if the server is yours, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM)',
+    false,
+  ]);
+});
 
 test.each<[keyof typeof UNUSABLE_SERVERS, string, string, string, string]>([
   [

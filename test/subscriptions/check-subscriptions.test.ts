@@ -1,10 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import https from 'node:https';
 import { createServer, type Socket } from 'node:net';
-import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { clock } from '../support/clock.ts';
 import { forEachTest } from '../support/each-test.ts';
 import { startProxy } from '../support/proxies.ts';
 import { onLoopback } from '../support/server.ts';
@@ -59,6 +54,12 @@ test.each<[Certificate, object, object, string]>([
     { kind: 'untrusted' },
     'does not send the certificate of its issuer',
   ],
+  [
+    'self-signed',
+    { host: true, trusted: false, issuer: 'localhost' },
+    { kind: 'untrusted' },
+    'its certificate is self-signed',
+  ],
 ])(
   'the certificate %s is broken, and nothing is sent to its server',
   async (certificate, tls, problem, text) => {
@@ -75,24 +76,6 @@ test.each<[Certificate, object, object, string]>([
     expect(endpoint.requests).toEqual([]);
   },
 );
-
-test('a self-signed certificate is not trusted', async () => {
-  const folder = at.home.folder;
-  const [key, cert] = [path.join(folder, 'key.pem'), path.join(folder, 'cert.pem')];
-  const made =
-    'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 3650 -subj /CN=localhost';
-  const names = ['-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', cert];
-  execFileSync('openssl', [...made.split(' '), ...names], { stdio: 'ignore' });
-  const identity = { key: readFileSync(key), cert: readFileSync(cert) };
-  const server = https.createServer(identity).on('tlsClientError', () => undefined);
-  await using loopback = await onLoopback(server);
-  clock.set('2030-01-01');
-  subscribe(`https://localhost:${loopback.port}/`);
-  const { code, checked } = await checkOne(ALLOWED, resolver(['127.0.0.1']));
-  expect([code, checked.tls, checked.problem]).toMatchObject([
-    ...[1, { host: true, trusted: false, issuer: 'localhost' }, { kind: 'untrusted' }],
-  ]);
-});
 
 test.each([
   ['127.0.0.1'],

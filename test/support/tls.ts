@@ -16,9 +16,9 @@ export const authorityFile = path.join(folder, 'authority.pem');
 /**
  * Certificates that 'Example Private CA' issued for these tests: for `localhost`, expired in 2021, for
  * another host, and for `events.invalid`, `login.invalid` and `hooks.invalid`, which no name server knows
- * (RFC 6761 section 6.4).
+ * (RFC 6761 section 6.4). `self-signed`: for `localhost`, by its own key.
  */
-export type Certificate = 'localhost' | 'expired' | 'other-host' | 'elsewhere';
+export type Certificate = 'localhost' | 'expired' | 'other-host' | 'elsewhere' | 'self-signed';
 
 /** Options for a TLS server with the certificate. */
 export function identity(certificate: Certificate) {
