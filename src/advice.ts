@@ -1,4 +1,4 @@
-import { flagWords, shellWord } from './shell-words.ts';
+import { flagWords, isOfThisProcess, shellWord } from './shell-words.ts';
 
 /**
  * A sentence about how to continue. Commands of hooktrail are separate parts, so that they get the flags of
@@ -105,9 +105,10 @@ export function hooktrailOver(
   words: string,
   ...values: readonly string[]
 ): AdvisedCommand {
-  const place = from === undefined ? [] : ['--from', from];
+  const isPiped = from !== undefined && isOfThisProcess(from);
+  const place = from === undefined ? [] : ['--from', isPiped ? '-' : from];
   const own = [...words.split(' '), ...[...values, ...place].map(shellWord)];
-  return new AdvisedCommand(own, from === '-');
+  return new AdvisedCommand(own, isPiped);
 }
 
 export function adviceText(advice: Advice, run: RunFlags): string {

@@ -12,6 +12,14 @@ export function flagWords(flags: object, names: readonly string[]): string[] {
   });
 }
 
+/**
+ * True for standard input (`-`) and for file descriptors of this process, such as bash's `<(command)`: a
+ * later command line cannot name them.
+ */
+export function isOfThisProcess(file: string): boolean {
+  return file === '-' || /^\/dev\/(stdin|fd\/\d+)$|^\/proc\/(self|\d+)\/fd\/\d+$/.test(file);
+}
+
 export function quotedWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

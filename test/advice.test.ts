@@ -46,6 +46,15 @@ test('values are quoted for a shell', () => {
   expect(command.textFor({})).toBe("hooktrail events search --grep 'it'\\''s' --limit 5 --from 'my events'");
 });
 
-test('a command over standard input begins with the pipe that has to be there again', () => {
-  expect(hooktrailOver('-', 'events count').textFor({})).toBe('… | hooktrail events count --from -');
+test.each(['-', '/dev/stdin', '/dev/fd/63', '/proc/self/fd/11', '/proc/812/fd/3'])(
+  'a command over %s, which only this process has, begins with the pipe that has to be there again',
+  (place) => {
+    expect(hooktrailOver(place, 'events count').textFor({})).toBe('… | hooktrail events count --from -');
+  },
+);
+
+test('a command over a named pipe names it', () => {
+  expect(hooktrailOver('/run/fd/3', 'events count').textFor({})).toBe(
+    'hooktrail events count --from /run/fd/3',
+  );
 });

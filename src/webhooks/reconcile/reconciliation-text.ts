@@ -5,6 +5,7 @@ import { conditionTexts, printSummary, type SummaryOptions } from '../../formats
 import { lengthText, proseLines, secondText, windowText } from '../../formats/summary-words.ts';
 import { type Table, type TableLook, tableWithNote } from '../../formats/table.ts';
 import { NONE } from '../../formats/table-layout.ts';
+import { isOfThisProcess } from '../../shell-words.ts';
 import { grouped } from '../../terminal/terminal-text.ts';
 import type { Instant } from '../../time/instant.ts';
 import { earlierOf, laterOf, utcText } from '../../time/instant.ts';
@@ -190,7 +191,7 @@ export function adviseAfter(
     }
   }
   if (missing.records === 0) return;
-  const isPiped = received === '-';
+  const isPiped = isOfThisProcess(received);
   const saved = isPiped ? ', with the piped ids saved as FILE' : '';
   const field = receivedField === undefined ? [] : ['--received-field', receivedField];
   const words = ['--received', isPiped ? 'FILE' : received, ...windowWords(report, options)];

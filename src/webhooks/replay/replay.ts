@@ -9,6 +9,7 @@ import { eventsById, type Got, type Ids, storedById } from '../../get/get-events
 import { EMPTY_LIST, idsOfInput } from '../../ids/event-ids.ts';
 import { type Items, isGuid } from '../../items/items.ts';
 import { type Settings, serviceText } from '../../settings/settings.ts';
+import { isOfThisProcess } from '../../shell-words.ts';
 import { withService } from '../../sign-in/session.ts';
 import { sortByCreation } from '../../sources/creation-order.ts';
 import { storedEvents } from '../../sources/stored-events.ts';
@@ -224,7 +225,7 @@ function nextReplay(
   const areNamed = ids.length === due.size;
   if (areNamed && ids.length <= MAX_IDS)
     return advise`${hooktrailOver(from, 'webhooks replay --id', ids.join(','), ...to)} sends ${ids.length === 1 ? 'it' : 'them'} again`;
-  if (from === '-' || !areNamed)
+  if ((from !== undefined && isOfThisProcess(from)) || !areNamed)
     return advise`list them with --ndjson, and pipe that to ${hooktrail('webhooks replay', ...to, '--from', '-')}`;
   return advise`pipe what is listed to ${hooktrailOver(from, 'webhooks replay -', ...to)}, which sends them again`;
 }

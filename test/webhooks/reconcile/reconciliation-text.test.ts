@@ -372,6 +372,12 @@ describe('the next step', () => {
       { received: '-' },
     ],
     [
+      'has a file for ids of a command that the shell ran',
+      [expect.stringContaining('--received FILE')],
+      MISSING,
+      { received: '/dev/fd/63' },
+    ],
+    [
       'lists what is missing of stored events, for a replay',
       [
         `notice: next: \`hooktrail webhooks reconcile --ndjson --received had.csv ${TYPE} --received-field order --from events.ndjson\` lists them, for \`hooktrail webhooks replay --from - --forward-to URL\``,
