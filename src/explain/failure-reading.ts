@@ -55,7 +55,7 @@ export class FailureReading {
       isSampleWhole: isWhole,
     });
     if (!isWhole) return failed > 0;
-    for (const { text, hasFailed } of sample.sampled) this.#counts.add(Items.of([text]), hasFailed);
+    for (const { text, hasFailed } of sample.readSampled()) this.#counts.add(Items.of([text]), hasFailed);
     return false;
   }
 

@@ -48,13 +48,19 @@ export class KeptPages {
     this.#pages.push({ offset, length: bytes.length, spans, checksum: crc32(bytes), haveFailed });
   }
 
-  /** Throws `ServiceError` if the file has changed or cannot be read. */
+  /**
+   * The bytes of a page change with the next one. Throws `ServiceError` if the file has changed or cannot be
+   * read.
+   */
   async *pages(): AsyncGenerator<PageOfOutcomes> {
     if (this.#pages.length === 0) return;
     const handle = this.#copies ?? (await openToRead(this.#file).catch(this.#throwUnreadable));
+    let block = Buffer.alloc(0);
     try {
       for (const { offset, length, spans, checksum, haveFailed } of this.#pages) {
-        const bytes = await readRange(handle, offset, length).catch(this.#throwUnreadable);
+        if (block.length < length) block = Buffer.alloc(length);
+        const bytes = block.subarray(0, length);
+        await readRange(handle, bytes, offset).catch(this.#throwUnreadable);
         if (crc32(bytes) !== checksum)
           throw new ServiceError(`${this.#name} was changed while it was read`, {
             next: 'run the command again',
@@ -80,15 +86,13 @@ export class KeptPages {
   }
 }
 
-/** Ends with zeros if the file is shorter. */
-async function readRange(handle: FileHandle, offset: number, length: number): Promise<Buffer> {
-  const bytes = Buffer.alloc(length);
-  for (let read = 0; read < length; ) {
-    const { bytesRead } = await handle.read(bytes, read, length - read, offset + read);
-    if (bytesRead === 0) break;
+/** Reads less if the file is shorter. */
+async function readRange(handle: FileHandle, into: Buffer, offset: number): Promise<void> {
+  for (let read = 0; read < into.length; ) {
+    const { bytesRead } = await handle.read(into, read, into.length - read, offset + read);
+    if (bytesRead === 0) return;
     read += bytesRead;
   }
-  return bytes;
 }
 
 /** Spans in `toLines()`. */

@@ -1,5 +1,6 @@
 import type { EventFilters } from '../filters/event-filters.ts';
 import { Items } from '../items/items.ts';
+import type { EventSample } from '../sample/event-sample.ts';
 import type { EventSource, PageOfOutcomes } from '../sources/event-source.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { type Explanation, FailureReading } from './failure-reading.ts';
@@ -40,20 +41,14 @@ export class TwoReadings {
     const { sample } = this;
     const { again } = this.#second;
     const isLastRoom = !again && sample.isWhole && !sample.hasRoomFor(page.items);
-    const before = isLastRoom ? sample.sampled : [];
+    const before = isLastRoom ? [copyOfSampled(sample, true), copyOfSampled(sample, false)] : [];
     this.#reading.see(page.items, page.haveFailed);
     if (again) {
       this.#isKept &&= this.#kept.addPlace(page);
       return;
     }
     if (sample.isWhole) return;
-    if (isLastRoom)
-      for (const hasFailed of [true, false])
-        await this.#kept.addCopy({
-          items: Items.of(before.filter((event) => event.hasFailed === hasFailed).map(({ text }) => text)),
-          haveFailed: hasFailed,
-        });
-    await this.#kept.addCopy(page);
+    for (const copy of [...before, page]) await this.#kept.addCopy(copy);
   }
 
   /** Call after the first reading. Hours and weekdays follow the zone. */
@@ -75,4 +70,11 @@ export class TwoReadings {
   async close(): Promise<void> {
     await this.#kept.close();
   }
+}
+
+function copyOfSampled(sample: EventSample, haveFailed: boolean): PageOfOutcomes {
+  const texts = [...sample.readSampled()].flatMap(({ text, hasFailed }) =>
+    hasFailed === haveFailed ? text : [],
+  );
+  return { items: Items.of(texts), haveFailed };
 }

@@ -3,6 +3,7 @@ import type { Items } from '../items/items.ts';
 import { stringText } from '../items/json-scanner.ts';
 import { OUTCOMES } from '../items/outcome-names.ts';
 import { RECORD_FIELDS, RecordFields } from '../items/record-fields.ts';
+import { type BlockRange, EventBlock } from './event-block.ts';
 import type { SampledEvent } from './sample-reader.ts';
 import { TimeBounds } from './time-bounds.ts';
 
@@ -18,6 +19,10 @@ const { outcome: OUTCOME, createdOn: CREATED_ON, subscription: SUBSCRIPTION } = 
 const QUOTE = 0x22;
 const NULL = 0x6e;
 
+interface KeptEvent extends Omit<SampledEvent, 'text'> {
+  readonly range: BlockRange;
+}
+
 interface Reservoir {
   seen: number;
   readonly places: number[];
@@ -32,12 +37,11 @@ export class EventSample {
   /** Bytes that `SUCCESS` adds to an item compared with `FAILED`: 1, or 0 if items lack their outcome. */
   bytesAddedBySuccess = 0;
   isWhole = true;
-  readonly #kept: SampledEvent[] = [];
-  readonly #rooms: Buffer[] = [];
+  readonly #kept: KeptEvent[] = [];
+  readonly #block = new EventBlock();
   readonly #failed: Reservoir = { seen: 0, places: [] };
   readonly #delivered: Reservoir = { seen: 0, places: [] };
   #most = MAX_EVENTS;
-  #bytes = 0;
   readonly #below = randomNumbers(SEED);
   readonly #subscriptions = new Map<string, string>();
   readonly #times = new TimeBounds();
@@ -65,7 +69,7 @@ export class EventSample {
 
   /** True if the sample will still be complete with these. */
   hasRoomFor({ count, bytes }: Items): boolean {
-    const hasBytes = this.#bytes + bytes.length <= MAX_SAMPLE_BYTES;
+    const hasBytes = this.#block.length + bytes.length <= MAX_SAMPLE_BYTES;
     return this.isWhole && this.events + count <= this.#most && hasBytes;
   }
 
@@ -74,15 +78,22 @@ export class EventSample {
     return { failed: shareOf(this.#failed), delivered: shareOf(this.#delivered) };
   }
 
-  /** In their order if the sample is complete; otherwise in none. */
-  get sampled(): readonly SampledEvent[] {
+  get sampledEvents(): number {
+    return this.#failed.places.length + this.#delivered.places.length;
+  }
+
+  /** In their order if the sample is complete; otherwise in none. The texts change with the next `add`. */
+  *readSampled(): Generator<SampledEvent> {
     const places = [...this.#failed.places, ...this.#delivered.places].sort((a, b) => a - b);
-    return places.map((place) => this.#kept[place] as SampledEvent);
+    for (const place of places) {
+      const { range, ...event } = this.#kept[place] as KeptEvent;
+      yield { ...event, text: this.#block.view(range) };
+    }
   }
 
   releaseEvents(): void {
     this.#kept.length = 0;
-    this.#rooms.length = 0;
+    this.#block.clear();
   }
 
   add(items: Items, haveFailed: boolean | undefined): void {
@@ -116,32 +127,24 @@ export class EventSample {
   #sample(bytes: Buffer, start: number, end: number, hasFailed: boolean): void {
     const own = hasFailed ? this.#failed : this.#delivered;
     own.seen++;
-    const kept = this.#failed.places.length + this.#delivered.places.length;
-    if (this.isWhole && kept === this.#most) this.#halve();
+    if (this.isWhole && this.sampledEvents === this.#most) this.#halve();
     const isComplete = own.places.length === own.seen - 1;
     const hasRoom = this.isWhole || own.places.length < this.#most / 2;
     if (isComplete && hasRoom) this.#keep(own, this.#kept.length, bytes, start, end, hasFailed);
     else this.#keepByChance(own, bytes, start, end, hasFailed);
-    while (this.#bytes > MAX_SAMPLE_BYTES && this.#most > 2) this.#halve();
+    while (this.#block.length > MAX_SAMPLE_BYTES && this.#most > 2) this.#halve();
   }
 
   #keep(to: Reservoir, place: number, bytes: Buffer, start: number, end: number, hasFailed: boolean): void {
     const { starts, ends, eventAt } = this.#fields;
-    // Reuse the memory of the event replaced, which would otherwise be garbage.
-    const free = this.#rooms[place];
-    const room = free && free.length >= end - start ? free : Buffer.allocUnsafeSlow(end - start);
-    this.#rooms[place] = room;
-    bytes.copy(room, 0, start, end);
-    const text = room.subarray(0, end - start);
     const hasTime = starts[CREATED_ON] !== MISSING;
     this.#kept[place] = {
-      text,
+      range: this.#block.add(bytes, start, end),
       hasFailed,
       eventAt: eventAt === 0 ? 0 : eventAt - start,
       createdOnStart: hasTime ? (starts[CREATED_ON] as number) - start : 0,
       createdOnEnd: hasTime ? (ends[CREATED_ON] as number) - start : 0,
     };
-    this.#bytes += text.length;
     to.places.push(place);
   }
 
@@ -155,7 +158,7 @@ export class EventSample {
     const place = places[index] as number;
     places[index] = places.at(-1) as number;
     places.pop();
-    this.#bytes -= (this.#kept[place] as SampledEvent).text.length;
+    this.#block.remove((this.#kept[place] as KeptEvent).range);
     return place;
   }
 
@@ -166,7 +169,6 @@ export class EventSample {
       while (part.places.length > Math.max(1, this.#most / 2)) {
         const place = this.#giveUp(part, this.#below(part.places.length));
         delete this.#kept[place];
-        delete this.#rooms[place];
       }
   }
 }

@@ -53,18 +53,22 @@ class Names {
   newNames = 0;
 }
 
-export function readFields(events: readonly SampledEvent[]): SampleField[] {
+/** `failures` has a 1 for each failed event. */
+export function readFields(
+  readEvents: () => Iterable<SampledEvent>,
+  failures: Readonly<Uint8Array>,
+): SampleField[] {
   const maps = new Set<string>();
   for (;;) {
-    const reader = new SampleReader(events, maps);
-    if (reader.readAll()) return reader.fields;
+    const reader = new SampleReader(failures, maps);
+    if (reader.readAll(readEvents())) return reader.fields;
     // An object turned out to have ids as names: read again, with its members as elements of a list.
   }
 }
 
 class SampleReader {
   readonly fields: SampleField[] = [];
-  readonly #events: readonly SampledEvent[];
+  readonly #failures: Readonly<Uint8Array>;
   readonly #maps: Set<string>;
   readonly #root = new SampleField([]);
   readonly #namesOf = new Map<SampleField, Names>();
@@ -76,16 +80,17 @@ class SampleReader {
   #eventAt = 0;
   #foundMap = false;
 
-  constructor(events: readonly SampledEvent[], maps: Set<string>) {
-    this.#events = events;
+  constructor(failures: Readonly<Uint8Array>, maps: Set<string>) {
+    this.#failures = failures;
     this.#maps = maps;
   }
 
   /** Returns false if it found an object with ids as names, which needs another pass. */
-  readAll(): boolean {
-    for (const [row, { text, eventAt }] of this.#events.entries()) {
+  readAll(events: Iterable<SampledEvent>): boolean {
+    let row = 0;
+    for (const { text, eventAt } of events) {
       this.#bytes = text;
-      this.#row = row;
+      this.#row = row++;
       if (text[0] !== OBJECT || text.length === 2) continue;
       this.#eventAt = eventAt;
       this.#readMembers(0, this.#root);
@@ -312,8 +317,7 @@ class SampleReader {
 
   #failuresWith({ rows, cells }: SampleField): number {
     let failures = 0;
-    for (let cell = 0; cell < cells; cell++)
-      failures += Number(this.#events[rows[cell] as number]?.hasFailed === true);
+    for (let cell = 0; cell < cells; cell++) failures += this.#failures[rows[cell] as number] as number;
     return failures;
   }
 }

@@ -5,7 +5,7 @@ import { DAY_MS, MINUTE_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { EventSample } from './event-sample.ts';
 import { SampleField } from './sample-field.ts';
-import { readFields, type SampledEvent } from './sample-reader.ts';
+import { readFields } from './sample-reader.ts';
 
 /** Minimum time from the first to the last event to compare hours: in less, an hour is only a span. */
 const MIN_FOR_HOURS_MS = 1.5 * DAY_MS;
@@ -31,20 +31,26 @@ export interface SampleTable {
 }
 
 export function tableOfSample(sample: EventSample, zone: TimeZone): SampleTable {
-  const events = sample.sampled;
-  const times = timesOf(events);
-  const read = readFields(events);
+  const rows = sample.sampledEvents;
+  const times = new TimeColumn();
+  const sizes = new Int32Array(rows);
+  const failures = new Uint8Array(rows);
+  let row = 0;
+  for (const { text, hasFailed, createdOnStart, createdOnEnd } of sample.readSampled()) {
+    times.pushValue(text, createdOnStart, createdOnEnd);
+    sizes[row] = text.length;
+    failures[row++] = Number(hasFailed);
+  }
+  const read = readFields(() => sample.readSampled(), failures);
   const derived = read.flatMap((field) => field.finish());
   for (const field of derived) field.finish();
-  const sizes = Int32Array.from(events, ({ text }) => text.length);
-  const failures = Uint8Array.from(events, ({ hasFailed }) => Number(hasFailed));
   const { bytesAddedBySuccess } = sample;
   const size = sizeField({ sizes, failures, bytesAddedBySuccess });
   return {
-    rows: events.length,
+    rows,
     failures,
     times,
-    fields: [...read, ...derived, ...(size ? [size] : []), ...clockFields(times, events.length, zone)],
+    fields: [...read, ...derived, ...(size ? [size] : []), ...clockFields(times, rows, zone)],
     isWhole: sample.isWhole,
     sizes,
     bytesAddedBySuccess,
@@ -63,13 +69,6 @@ export function rateIn({ shares }: SampleTable, count: Count): number {
 export function estimateOf({ shares }: SampleTable, { events, failed }: Count): Count {
   const allFailed = Math.round(failed / shares.failed);
   return { failed: allFailed, events: allFailed + Math.round((events - failed) / shares.delivered) };
-}
-
-function timesOf(events: readonly SampledEvent[]): TimeColumn {
-  const times = new TimeColumn();
-  for (const { text, createdOnStart, createdOnEnd } of events)
-    times.pushValue(text, createdOnStart, createdOnEnd);
-  return times;
 }
 
 /** Sizes of items, as if `FAILED` were as long as `SUCCESS`; undefined if the sizes are similar. */
