@@ -86,6 +86,11 @@ export abstract class HooktrailError extends Error {
   }
 }
 
+/** The kind of anything thrown, for a warning: `incomplete` where nothing explains it. */
+export function kindOf(thrown: unknown): ErrorKind {
+  return thrown instanceof HooktrailError ? thrown.kind : 'incomplete';
+}
+
 /** Returns the first lines, and the number of the rest. */
 export function fewOf(lines: readonly string[], most = 5): string[] {
   const more = lines.length - most;

@@ -348,6 +348,19 @@ describe('--error-format json', () => {
     ]);
   });
 
+  test.each<[string, string[], string]>([
+    ['usage', ['search', '--where', 'EventId = 1', '--ndjson'], 'no event has the field'],
+    ['incomplete', ['health', '--by', 'eventId', '--json'], 'events have no time'],
+  ])('a warning is of the kind %s for %j', async (kind, args, text) => {
+    const env = await startService(
+      200,
+      '{"items":[{"eventId":"1","publishStatus":"NEW"}],"count":1,"limit":500}',
+    );
+    const [code, ...warnings] = await problems(['events', ...args], env);
+    const warning = { level: 'warning', kind, message: expect.stringContaining(text) };
+    expect([code, warnings]).toEqual([0, expect.arrayContaining([warning])]);
+  });
+
   test('is a setting: by variable, and saved in a profile; a flag overrides both', async () => {
     await using home = await createHome();
     const kindOf = async (args: string[], more = {}) => {

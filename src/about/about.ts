@@ -138,7 +138,7 @@ export async function askAbout(
     const [silence] =
       subject.id === undefined && source.count ? [] : await findSilences(source, [watched], before);
     const isUnknownName = health.events === 0 && outage === undefined && subject.by === 'name';
-    for (const doubt of reading.doubts(isUnknownName)) call.reporter.warning(doubt);
+    for (const doubt of reading.doubts(isUnknownName)) call.reporter.warning(doubt, { kind: 'usage' });
     const isRepeatable = !source.isReadOnce && source.window !== undefined;
     const earlier = !isRepeatable ? undefined : await countEarlier(source, chosen, after, before);
     return {

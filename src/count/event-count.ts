@@ -15,7 +15,7 @@ import { previewRequests } from '../sources/request-preview.ts';
 import { byServiceClock } from '../sources/service-clock.ts';
 import { type StoredOptions, storedEvents } from '../sources/stored-events.ts';
 import { startProgress } from '../terminal/progress.ts';
-import type { Reporter } from '../terminal/reporter.ts';
+import { type Reporter, warnOfDoubts } from '../terminal/reporter.ts';
 
 export interface CountOptions extends SourceOptions, Pick<StoredOptions, 'mustTell'> {
   /** Prints the requests in this form and sends nothing. */
@@ -33,7 +33,7 @@ export async function countEvents(
   const { context, reporter } = call;
   if (preview) return await previewRequests(call, filters, filters.runHere ? PAGE_SIZE : 1, preview);
   if (from !== undefined)
-    return countOf(storedEvents(from, filters, { context, onDoubt: reporter.warning, mustTell }));
+    return countOf(storedEvents(from, filters, { context, onDoubt: warnOfDoubts(reporter), mustTell }));
   return await withService(call, async (service, settings) => {
     const chosen = await resolveFilters(filters, service, call.reporter);
     const { count, queries, lookedAt } = await countAll(service, chosen, concurrency, context, reporter);
@@ -77,7 +77,7 @@ async function countAll(
   let count = 0;
   let noticed = false;
   try {
-    const { queries, client } = await byServiceClock(filters, sender, 1, clock, reporter.warning);
+    const { queries, client } = await byServiceClock(filters, sender, 1, clock, warnOfDoubts(reporter));
     const ask = (query: Query, ending: AbortSignal) => askCount(client, query, ending);
     for await (const { job: query, result } of readAhead(queries, ask, width, signal)) {
       if (result === undefined && !noticed) {

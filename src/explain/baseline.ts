@@ -51,11 +51,13 @@ export async function countBaseline(
   if (source.isStored && !(await hasEventsBefore(source, then.after)))
     reporter.warning(
       `--baseline: ${source.name} has no event from before ${zone.shown(then.after.text)}, and may lack some to compare with`,
+      { kind: 'incomplete' },
     );
   // The end is rounded up to a full second, so an overlap within that second is expected.
   if (milliseconds(then.before) > milliseconds(after) + SECOND_MS)
     reporter.warning(
       `--baseline ${baseline}: the time explained is longer than that, and its events up to ${zone.shown(then.before.text)} count in both`,
+      { kind: 'usage' },
     );
   return await countWithin(source, then, causes);
 }

@@ -73,6 +73,7 @@ export async function tidyDirectory(
   const subject = kept.length === 1 ? 'a file' : `${kept.length} files`;
   reporter.warning(
     `${directory} holds ${subject} that ${MANIFEST} does not list, kept under other names: ${fewOf(kept).join(', ')}`,
+    { kind: 'incomplete' },
   );
 }
 

@@ -12,7 +12,7 @@ import { adaptiveConcurrency } from '../paging/read-ahead.ts';
 import { UNCOUNTED } from '../paging/read-pages.ts';
 import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
-import { eachOnce, type Reporter } from '../terminal/reporter.ts';
+import { eachOnce, type Reporter, warnOfDoubts } from '../terminal/reporter.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { checkUnused, diskFault, LOCK_FOLDER, openDirectory, tidyDirectory } from './export-directory.ts';
 import { checkNothingLost, checkSame, type Manifest, readManifest } from './export-manifest.ts';
@@ -101,7 +101,7 @@ async function exportInto(
       onRetry(attempt);
       progress.update({ note: waitText(attempt) });
     });
-    const onForeignLinks = eachOnce(reporter.warning);
+    const onForeignLinks = eachOnce(warnOfDoubts(reporter));
     const client = { ...pages, pageSize, concurrency, clock, signal, onForeignLinks };
     try {
       const run = new ExportRun({ directory, filters: resolved, client, progress, reporter });
@@ -118,7 +118,7 @@ async function exportInto(
 }
 
 function warnOfUncounted({ parts }: Manifest, reporter: Pick<Reporter, 'warning'>): void {
-  if (parts.some(isUncounted)) reporter.warning(UNCOUNTED);
+  if (parts.some(isUncounted)) reporter.warning(UNCOUNTED, { kind: 'incomplete' });
 }
 
 function summaryOf(directory: string, { events, parts, pin }: Manifest): string {

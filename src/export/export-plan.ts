@@ -120,6 +120,7 @@ export async function warnOfLaterDated(
   // Without reading them, `--where` and `--grep` cannot be applied.
   reporter.warning(
     `${filters.runHere ? 'up to ' : ''}${subject} dated later than the service's clock and not in this export; --update adds them when their time has come`,
+    { kind: 'incomplete' },
   );
 }
 

@@ -82,7 +82,7 @@ export class ExportRun {
     } finally {
       this.#ending.abort();
     }
-    for (const doubt of this.#keep?.doubts() ?? []) reporter.warning(doubt);
+    for (const doubt of this.#keep?.doubts() ?? []) reporter.warning(doubt, { kind: 'usage' });
     return this.#manifest;
   }
 

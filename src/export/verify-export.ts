@@ -83,6 +83,6 @@ async function putAside(
   for (const other of filesOf(part))
     if (other.file !== file) await setAside(directory, other.file, 'damaged');
   const kept = aside ? `it is kept as ${aside}, and its events` : 'its events';
-  reporter.warning(`${file} ${damage}; ${kept} will be downloaded again`);
+  reporter.warning(`${file} ${damage}; ${kept} will be downloaded again`, { kind: 'incomplete' });
   return damagedPart(part);
 }

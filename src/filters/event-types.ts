@@ -44,7 +44,7 @@ export function warnOfUnlisted(
   if (typePatterns.length > 1 !== (time === 'before')) return false;
   const listed = eventTypeNames(items);
   const unlisted = eventTypes.filter((one) => !listed.includes(one));
-  for (const type of unlisted) reporter.warning(unlistedAdvice(type, listed));
+  for (const type of unlisted) reporter.warning(unlistedAdvice(type, listed), { kind: 'usage' });
   return unlisted.length > 0;
 }
 

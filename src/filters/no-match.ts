@@ -38,6 +38,7 @@ export async function warnOfUnsubscribed(
       const shown = hooktrail('subscriptions get', one.id);
       reporter.warning(
         advise`--subscription: ${describe(one)} does not subscribe to ${typePatterns.join(' or ')}; ${shown} shows its types`,
+        { kind: 'usage' },
       );
     }
     return unsubscribed.length > 0;

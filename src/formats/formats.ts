@@ -36,6 +36,7 @@ export async function createItemWriter(
     if (late.size === 0)
       reporter.warning(
         `a later page has ${name}, which the first did not: it has no column; name the columns with --fields`,
+        { kind: 'incomplete' },
       );
     // Names that are ids would be unlimited.
     late.add(late.size < MAX_LATE || late.has(name) ? name : 'others');
@@ -45,7 +46,9 @@ export async function createItemWriter(
     await writer.end?.();
     const [, ...others] = late;
     if (others.length > 0)
-      reporter.warning(`later pages also have ${others.join(', ')}: they have no columns either`);
+      reporter.warning(`later pages also have ${others.join(', ')}: they have no columns either`, {
+        kind: 'incomplete',
+      });
   };
   return { ...writer, end };
 }
@@ -100,7 +103,9 @@ function withFieldWarnings(
       await writer.end?.();
       if (!sample) return;
       for (const path of unseen)
-        reporter.warning(`--fields: ${noSuchField(fields[path] as FieldPath, sample, list)}`);
+        reporter.warning(`--fields: ${noSuchField(fields[path] as FieldPath, sample, list)}`, {
+          kind: 'usage',
+        });
     },
   };
 }

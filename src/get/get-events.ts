@@ -15,6 +15,7 @@ import { withService } from '../sign-in/session.ts';
 import type { SourceOptions } from '../sources/event-source.ts';
 import { byServiceClock } from '../sources/service-clock.ts';
 import { storedEvents } from '../sources/stored-events.ts';
+import { warnOfDoubts } from '../terminal/reporter.ts';
 
 /** An event excluded by the filters counts as not found. */
 export interface GetOptions extends SourceOptions {
@@ -62,7 +63,7 @@ export async function* eventsById(
   const keep = filters.createKeep();
   const { width, onRetry } = adaptiveConcurrency(concurrency);
   const sender = pageClient(service, onRetry);
-  const { queries, client } = await byServiceClock(filters, sender, 1, clock, reporter.warning);
+  const { queries, client } = await byServiceClock(filters, sender, 1, clock, warnOfDoubts(reporter));
   const ask = async (id: string, ending: AbortSignal) => {
     const texts: Buffer[] = [];
     // One event has a record for each of its subscriptions, which may match different queries.
@@ -77,7 +78,7 @@ export async function* eventsById(
     checkIds(result, id);
     yield { id, items: keep?.(result) ?? result };
   }
-  for (const doubt of keep?.doubts() ?? []) reporter.warning(doubt);
+  for (const doubt of keep?.doubts() ?? []) reporter.warning(doubt, { kind: 'usage' });
 }
 
 /** Like `eventsById`, from an export or a file: reads all ids first, and then the events in one pass. */
@@ -91,7 +92,7 @@ export async function* storedById(
   for await (const id of ids(context.signal)) wanted.push(id);
   const texts = new Map(wanted.map((id): [string, Buffer[]] => [id.toLowerCase(), []]));
   const cursor = createCursor([memberPath('eventId')]);
-  for await (const { items } of storedEvents(place, filters, { context, onDoubt: reporter.warning })) {
+  for await (const { items } of storedEvents(place, filters, { context, onDoubt: warnOfDoubts(reporter) })) {
     for (let item = 0; item < items.count; item++) {
       cursor.read(items.bytes, items.start(item));
       texts.get(cursor.text(0)?.toLowerCase() ?? '')?.push(Buffer.from(items.text(item)));

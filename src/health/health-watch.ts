@@ -227,6 +227,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
     this.hasWarned = true;
     this.#call.reporter.warning(
       'events whose publishStatus is neither SUCCESS nor FAILED are left out: their outcome is unknown',
+      { kind: 'incomplete' },
     );
   }
 

@@ -34,13 +34,16 @@ export async function checkHealth(
     await foldPages(source.readOutcomes(source.filters, source.window), [table]);
     if (table.events === 0) await source.doubt();
     source.noteMixed();
-    for (const doubt of table.doubts()) call.reporter.warning(doubt);
+    for (const doubt of table.doubts()) call.reporter.warning(doubt, { kind: 'usage' });
+    if (table.isUnordered) call.reporter.warning(UNORDERED, { kind: 'incomplete' });
     const { after, before } = source.windowOf(table.times.bounds);
     const found = table.result();
     await names?.learn(found.flatMap((row) => subscriptionIdOf(row) ?? []));
     const whyUnknown = names?.whyUnknown;
     if (whyUnknown !== undefined)
-      call.reporter.warning(`subscriptions without events have no row here: ${whyUnknown}`);
+      call.reporter.warning(`subscriptions without events have no row here: ${whyUnknown}`, {
+        kind: 'incomplete',
+      });
     const quiet = names ? quietSubscriptions(names, found, source.filters) : [];
     const rows = [...found, ...quiet];
     const watching = { by, isBySubscription, names, before };
@@ -55,8 +58,10 @@ export async function checkHealth(
   });
 }
 
+const UNORDERED = 'events have no time, so their order is unknown: failing means that any event failed';
+
 /** Reports the rows without silences. Rethrows errors that are not the service's. */
 function warnOfUnknownSilences(error: unknown, reporter: Reporter): void {
   if (!(error instanceof ServiceError || error instanceof UnreachableError)) throw error;
-  reporter.warning(`silence of subscriptions could not be checked: ${error.message}`);
+  reporter.warning(`silence of subscriptions could not be checked: ${error.message}`, { kind: error.kind });
 }

@@ -20,7 +20,6 @@ const MAX_VALUES = 100_000;
 const RECENT_EVENTS = 10;
 /** Maximum names counted for a row. */
 const MAX_NAMES = 100;
-const UNORDERED = 'events have no time, so their order is unknown: failing means that any event failed';
 
 interface Group {
   readonly rows: number[];
@@ -100,14 +99,18 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     if (hasFailed) this.#reasons.note(row, items, item);
   }
 
-  /** Warns of fields of the first grouping that no event has, and if no event has a time. */
+  /** Warns of fields of the first grouping that no event has. */
   doubts(): string[] {
     const [first] = this.#groupings;
     if (this.events === 0 || !first) return [];
     const sample = this.#sample as Items;
     const unknown = first.by.filter((_, index) => !first.found[index]);
-    const misspelt = unknown.map((field) => `--by: ${noSuchField(field, sample)}`);
-    return this.#isSplit && !this.times.bounds.last ? [...misspelt, UNORDERED] : misspelt;
+    return unknown.map((field) => `--by: ${noSuchField(field, sample)}`);
+  }
+
+  /** True if no event has a time. */
+  get isUnordered(): boolean {
+    return this.events > 0 && this.#isSplit && !this.times.bounds.last;
   }
 
   result(grouping = 0): UnnamedHealth[] {

@@ -128,6 +128,7 @@ async function show(url: URL, { context, reporter }: Call): Promise<void> {
   } catch (error) {
     reporter.warning(
       `the browser could not be started: ${(error as Error).message}; open ${url.href} yourself`,
+      { kind: 'incomplete' },
     );
   }
 }

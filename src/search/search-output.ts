@@ -176,9 +176,9 @@ async function printFound(options: SearchOptions, call: SearchCall, find: Find):
   try {
     const found = await find({
       onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
-      onDoubt: (doubt) => {
+      onDoubt: (doubt, kind = 'incomplete') => {
         isDoubted = true;
-        reporter.warning(doubt);
+        reporter.warning(doubt, { kind });
       },
     });
     const note = async () => options.noteOf(await factsOf(options, found, count, total));

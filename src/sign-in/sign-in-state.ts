@@ -152,14 +152,14 @@ export async function warnOfOverrides(
   { context, reporter }: Call,
 ): Promise<void> {
   const saved = (await readConfig(context)).profiles[profile];
-  if (!saved) return reporter.warning(`there is no profile '${profile}'`);
+  if (!saved) return reporter.warning(`there is no profile '${profile}'`, { kind: 'usage' });
   const variables = Object.entries(settingNames).flatMap(([name, { key, variable }]) => {
     const { source, text } = given[name as keyof typeof given] ?? {};
     return source === variable && saved[key] !== undefined && saved[key] !== text ? [variable] : [];
   });
   if (variables.length === 0) return;
   const [verb, list] = [variables.length === 1 ? 'overrides' : 'override', variables.join(', ')];
-  reporter.warning(`${list} ${verb} what the profile '${profile}' saves`);
+  reporter.warning(`${list} ${verb} what the profile '${profile}' saves`, { kind: 'usage' });
 }
 
 /** `refused` and `not-renewed` concern the identity provider, the others the service. */

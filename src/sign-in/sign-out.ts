@@ -52,7 +52,7 @@ export async function logout(flags: SignOutFlags, context: Context, reporter: Re
   if (outcomes.every(({ isNothing }) => isNothing))
     reporter.notice(`nothing was stored${flags.all ? '' : `${where} profile '${profile}'`}`);
   if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment))
-    reporter.warning('HOOKTRAIL_ACCESS_TOKEN is still set, and commands still use it');
+    reporter.warning('HOOKTRAIL_ACCESS_TOKEN is still set, and commands still use it', { kind: 'usage' });
   if (unknown !== undefined)
     throw new ServiceError(
       `the secrets of ${unknown} are deleted, but the tokens could not be revoked: no saved settings name their identity provider`,

@@ -25,7 +25,7 @@ import { askCount, type FoundPage, type PageClient, pageClient } from '../paging
 import { adaptiveConcurrency, readAhead } from '../paging/read-ahead.ts';
 import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
-import type { Reporter } from '../terminal/reporter.ts';
+import { eachOnce, type Reporter, warnOfDoubts } from '../terminal/reporter.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { instantAt, milliseconds } from '../time/instant.ts';
 import { openWithProgress, showProgress } from './find-events.ts';
@@ -104,9 +104,11 @@ export async function withEventSource<Result>(
   const unknownOutcomes = { count: 0 };
   const warnOfUnknown: EventSource['warnOfUnknown'] = (among, times) => {
     if (times.unknown > 0)
-      reporter.warning(`${eventsText(times.unknown)} counted, but in no span of time: ${UNDATED}`);
+      reporter.warning(`${eventsText(times.unknown)} counted, but in no span of time: ${UNDATED}`, {
+        kind: 'incomplete',
+      });
     const count = Math.max(0, among + unknownOutcomes.count);
-    if (count > 0) reporter.warning(unknownOutcomesText(count));
+    if (count > 0) reporter.warning(unknownOutcomesText(count), { kind: 'incomplete' });
     return count;
   };
   const mixedMarketplaces = () => (filters.marketplaceChoice ? undefined : mix.ids);
@@ -121,11 +123,7 @@ export async function withEventSource<Result>(
   const byIds = filters.withSubscriptions(filters.subscriptionIds);
   if (from !== undefined) {
     const window = storedWindow(byIds, now);
-    const doubts = new Set<string>();
-    const onDoubt = (doubt: string) => {
-      if (!doubts.has(doubt)) reporter.warning(doubt);
-      doubts.add(doubt);
-    };
+    const onDoubt = eachOnce(warnOfDoubts(reporter));
     const stored = { context, onDoubt, comparesOutcomes: filters.statuses.length === 0 };
     const readAgain: EventSource['read'] = (chosen, within) =>
       showProgress(storedEvents(from, chosen, { ...stored, within }), context, reporter);

@@ -10,7 +10,7 @@ import { adaptiveConcurrency } from '../paging/read-ahead.ts';
 import { readPages } from '../paging/read-pages.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Progress, startProgress } from '../terminal/progress.ts';
-import { eachOnce, type Reporter } from '../terminal/reporter.ts';
+import { eachOnce, type OnDoubt, type Reporter, warnOfDoubts } from '../terminal/reporter.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { type Instant, knownInstant } from '../time/instant.ts';
 import { localZone, type TimeZone } from '../time/time-zone.ts';
@@ -29,7 +29,7 @@ export interface FindOptions {
   readonly signal: AbortSignal;
   readonly onRetry?: OnRetry | undefined;
   /** Called with doubts that the result is complete, or that the clock is right. */
-  readonly onDoubt?: ((doubt: string) => void) | undefined;
+  readonly onDoubt?: OnDoubt | undefined;
 }
 
 export interface EventSearch {
@@ -83,7 +83,7 @@ export async function openSearch(
   const { direction } = options;
   const pages = async function* () {
     yield* direction ? readInDirection(read, direction, limit, tail) : read(limit);
-    for (const doubt of keep?.doubts() ?? []) onDoubt(doubt);
+    for (const doubt of keep?.doubts() ?? []) onDoubt(doubt, 'usage');
   };
   return { queries, askedAt, pages: pages(), lookedAt: () => keep && lookedAt };
 }
@@ -148,7 +148,7 @@ export async function openWithProgress(
       clock,
       signal,
       onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
-      onDoubt: (doubt) => reporter.warning(doubt),
+      onDoubt: warnOfDoubts(reporter),
     });
     return { ...search, pages: counted(search.pages, progress) };
   } catch (error) {

@@ -16,7 +16,9 @@ export async function previewRequests(
   const queries = filters.queries(context.clock.now());
   filters.requirePastStart(context.clock.now(), "this machine's");
   if (filters.runHere)
-    reporter.warning('the requests leave out --where, --grep and --marketplace: hooktrail applies them');
+    reporter.warning('the requests leave out --where, --grep and --marketplace: hooktrail applies them', {
+      kind: 'usage',
+    });
   const curl = form === 'curl' && settings.checked(['baseUrl', 'vendor']);
   const { baseUrl } = curl || settings.checked(['baseUrl']);
   for (const query of queries) {

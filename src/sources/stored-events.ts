@@ -70,7 +70,8 @@ export async function* storedEvents(
   // A limited read has not seen all types.
   const isWhole = found < limit;
   const said = [...ofRead, ofUndated, ofKept].filter((doubter) => isWhole || doubter !== ofTypes);
-  for (const doubt of [...said, keep].flatMap((doubter) => doubter?.doubts() ?? [])) onDoubt?.(doubt);
+  for (const doubt of said.flatMap((doubter) => doubter?.doubts() ?? [])) onDoubt?.(doubt);
+  for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt, 'usage');
 }
 
 interface Doubters {

@@ -11,6 +11,7 @@ import { memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
 import type { FoundPage } from '../paging/page.ts';
+import type { OnDoubt } from '../terminal/reporter.ts';
 import { parseTime } from '../time/time-text.ts';
 import { BYTE_ORDER_MARK, itemsOfText } from './item-text.ts';
 
@@ -21,7 +22,7 @@ export interface Place {
 
 export interface PlaceOptions {
   readonly context: Pick<Context, 'stdin' | 'clock' | 'signal'>;
-  readonly onDoubt?: ((doubt: string) => void) | undefined;
+  readonly onDoubt?: OnDoubt | undefined;
   readonly comparesOutcomes: boolean;
 }
 

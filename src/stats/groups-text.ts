@@ -41,7 +41,7 @@ export async function printGroups(
   const { format } = options.format;
   const isForPeople = formatTraits(format).isForPeople === true;
   const span = window ? [spanText({ window })] : [];
-  for (const doubt of groups.doubts()) call.reporter.warning(doubt);
+  for (const doubt of groups.doubts()) call.reporter.warning(doubt, { kind: 'usage' });
   const most = limit ?? (isForPeople && call.context.stdout.isTerminal ? GROUPS_SHOWN : undefined);
   const isByClock = isForPeople && limit === undefined;
   const { kept, others } = chooseGroups(groups, window, { most, isByClock });

@@ -100,7 +100,7 @@ export async function printOverTime(
   options: SummaryOptions,
   call: SummaryCall,
 ): Promise<void> {
-  for (const doubt of all.doubts()) call.reporter.warning(doubt);
+  for (const doubt of all.doubts()) call.reporter.warning(doubt, { kind: 'usage' });
   const { filters } = options;
   const rows = buckets.map(bucketJson);
   const facts = [...numbersText(all, true), spanText({ window })];

@@ -108,6 +108,7 @@ async function printCounts(call: Call<Flags>, options: ReturnType<typeof summary
   if (stats.moved)
     call.reporter.warning(
       'events changed while they were counted: numbers may be off by these; run it again',
+      { kind: 'incomplete' },
     );
   await printStats(stats, { ...options, ...asked }, call);
 }

@@ -51,7 +51,7 @@ async function countedStats(
   const stats = await gatherStats(window, types, buckets, count);
   if (status) return { stats, unknownOutcomes: 0 };
   const unknownOutcomes = Math.max(0, all.reduce((sum, one) => sum + one, 0) - stats.total);
-  if (unknownOutcomes > 0) reporter.warning(unknownOutcomesText(unknownOutcomes));
+  if (unknownOutcomes > 0) reporter.warning(unknownOutcomesText(unknownOutcomes), { kind: 'incomplete' });
   return { stats, unknownOutcomes };
 }
 

@@ -80,7 +80,9 @@ async function describe(
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     if (error.status === 404) return { id, state: 'gone', text: undefined };
-    reporter.warning(`whether the subscription ${id} is off or gone is unknown: ${error.message}`);
+    reporter.warning(`whether the subscription ${id} is off or gone is unknown: ${error.message}`, {
+      kind: error.kind,
+    });
     return { id, state: 'unknown', text: undefined };
   }
 }

@@ -42,7 +42,11 @@ export const callbackUrl = takes({ type: 'url' }, (text) => {
 export function pointOut(address: string, reporter: Pick<Reporter, 'warning'>): void {
   const url = new URL(address);
   if (isLoopback(url) || url.hostname === '0.0.0.0' || url.hostname === '[::]')
-    reporter.warning(`--url: ${url.host} is this machine's own address, which the service cannot reach`);
+    reporter.warning(`--url: ${url.host} is this machine's own address, which the service cannot reach`, {
+      kind: 'usage',
+    });
   else if (url.protocol === 'http:')
-    reporter.warning(`--url: ${url.host} is not https: events and the Api-Token would travel in the clear`);
+    reporter.warning(`--url: ${url.host} is not https: events and the Api-Token would travel in the clear`, {
+      kind: 'usage',
+    });
 }

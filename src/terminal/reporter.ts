@@ -1,6 +1,12 @@
 import { type Advice, adviceText, type RunFlags } from '../advice.ts';
 import type { Context } from '../context.ts';
-import { type ErrorParts, ExitCode, type HooktrailError, InterruptedError } from '../errors.ts';
+import {
+  type ErrorKind,
+  type ErrorParts,
+  ExitCode,
+  type HooktrailError,
+  InterruptedError,
+} from '../errors.ts';
 import { type ColorLevel, colorLevel, type Palette, paletteOf, redraws, takesUnicode } from './palette.ts';
 import { fittedLines, terminalSafe, terminalSafeBlock } from './terminal-text.ts';
 
@@ -12,6 +18,10 @@ export interface ReporterFlags extends RunFlags {
 }
 
 export type ErrorFormat = 'text' | 'json';
+
+interface WarningParts extends Pick<ErrorParts, 'details' | 'next'> {
+  readonly kind: ErrorKind;
+}
 
 export interface Reporter {
   readonly quiet: boolean;
@@ -29,15 +39,21 @@ export interface Reporter {
   /** Prints the command line that runs next, after an empty line. */
   command(line: string): void;
   success(text: string): void;
-  /** The kind is `usage` by default. */
-  warning(text: Advice, parts?: Pick<ErrorParts, 'kind' | 'details' | 'next'>): void;
+  warning(text: Advice, parts: WarningParts): void;
   trace(text: string): void;
 }
 
-export function eachOnce(report: ((text: string) => void) | undefined): (text: string) => void {
+/** Takes a doubt: the result may be incomplete, or (`usage`) its conditions may be mistaken. */
+export type OnDoubt = (doubt: string, kind?: 'usage' | 'incomplete') => void;
+
+export function warnOfDoubts(reporter: Pick<Reporter, 'warning'>): OnDoubt {
+  return (doubt, kind = 'incomplete') => reporter.warning(doubt, { kind });
+}
+
+export function eachOnce(report: OnDoubt | undefined): OnDoubt {
   const texts = new Set<string>();
-  return (text) => {
-    if (!texts.has(text)) report?.(text);
+  return (text, kind) => {
+    if (!texts.has(text)) report?.(text, kind);
     texts.add(text);
   };
 }
@@ -81,7 +97,7 @@ export async function createReporter(
     notice: (text) => notice(fitted(adviceText(text, run))),
     command: (words) => notice(`\n${palette.dim('$')} ${palette.bold(terminalSafe(words))}`),
     success: (text) => notice(palette.good(fitted(text))),
-    warning: (text, { kind = 'usage', details = [], next } = {}) => {
+    warning: (text, { kind, details = [], next }) => {
       const exitCode = kind === 'not-found' ? ExitCode.notFound : undefined;
       const message = adviceText(text, run);
       const nextText = next && adviceText(next, run);
@@ -92,7 +108,7 @@ export async function createReporter(
       if (verbose) line(palette.dim(terminalSafe(text)));
     },
   };
-  memory.warn = (text) => reporter.warning(text);
+  memory.warn = (text) => reporter.warning(text, { kind: 'usage' });
   return reporter;
 }
 

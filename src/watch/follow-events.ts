@@ -13,7 +13,7 @@ import type { Items } from '../items/items.ts';
 import { endpoint } from '../paging/event-query.ts';
 import { askPage, type PageClient, pageClient } from '../paging/page.ts';
 import { adaptiveConcurrency } from '../paging/read-ahead.ts';
-import { eachOnce, type Reporter } from '../terminal/reporter.ts';
+import { eachOnce, type Reporter, warnOfDoubts } from '../terminal/reporter.ts';
 import { knownInstant, milliseconds } from '../time/instant.ts';
 import { durationText } from '../time/lengths.ts';
 import { Follower, type FollowerState, type Watch, type WatchedItem } from './watch-follower.ts';
@@ -92,7 +92,8 @@ export async function startFollowing(
   const state = saved && presentPlace(saved, now, file as string, reporter);
   if (!state) filters.requirePastStart(now);
   keep?.(page.items);
-  for (const doubt of keep?.doubts() ?? []) reporter.warning(`${doubt} (of the latest ${page.items.count})`);
+  for (const doubt of keep?.doubts() ?? [])
+    reporter.warning(`${doubt} (of the latest ${page.items.count})`, { kind: 'usage' });
   const queries = filters.queries(now);
   const { after, before } = queries[0];
   // `gt` is exclusive, and a service's times may be whole seconds.
@@ -113,7 +114,7 @@ export async function startFollowing(
       ...more,
       concurrency: adaptive.width,
       signal,
-      onForeignLinks: eachOnce(reporter.warning),
+      onForeignLinks: eachOnce(warnOfDoubts(reporter)),
       now: () => clock.now(),
     },
     state,
@@ -145,7 +146,10 @@ function presentPlace(
   if (latest > now + CLOCKS_APART_MS)
     reporter.warning(
       `--state: the place in ${file} is in the future (${knownInstant(latest).text}), since a clock was wrong: events are watched from now on, and earlier ones may be missing`,
-      { next: `to read them too, remove ${file} and begin with --since at the last event that you have` },
+      {
+        kind: 'incomplete',
+        next: `to read them too, remove ${file} and begin with --since at the last event that you have`,
+      },
     );
   const start = milliseconds(saved.start) > now ? knownInstant(now) : saved.start;
   return { ...saved, start, watermark: Math.min(saved.watermark, now) };

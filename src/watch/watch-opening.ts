@@ -66,7 +66,7 @@ export async function warnOfSilentSubscriptions(
   signal.throwIfAborted();
   for (const { text, next } of values.filter((_, index) => isSilent[index]))
     if (isResumed) reporter.notice(`${text} yet`);
-    else reporter.warning(`${text} yet`, { next });
+    else reporter.warning(`${text} yet`, { kind: 'usage', next });
 }
 
 interface Silent {

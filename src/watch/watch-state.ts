@@ -66,7 +66,10 @@ export class WatchStateFile<Kept> {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       throw new UsageError(`--state: ${file} cannot be read: ${faultText(error)}`, { cause: error });
     }
-    if (text === '') return void reporter.warning(`--state: ${file} is empty: the watch begins anew`);
+    if (text === '')
+      return void reporter.warning(`--state: ${file} is empty: the watch begins anew`, {
+        kind: 'incomplete',
+      });
     const saved = parseState(text);
     if (!saved) throw notAState(file);
     const { command, service, watermark, printed, kept } = saved;

@@ -1,7 +1,7 @@
 import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
-import { InterruptedError, UsageError } from '../errors.ts';
+import { InterruptedError, kindOf, UsageError } from '../errors.ts';
 import { openApiTokens, type TokenStore } from '../secrets/api-tokens.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
 import { sameSecret } from '../sign-in/authorization.ts';
@@ -75,7 +75,9 @@ export async function openExpectedToken(
     if (latest !== seen) {
       seen = latest;
       takingOver = takeOver().catch((error: Error) =>
-        reporter.warning(`another Api-Token was saved, and cannot be read: ${error.message}`),
+        reporter.warning(`another Api-Token was saved, and cannot be read: ${error.message}`, {
+          kind: kindOf(error),
+        }),
       );
     }
     await takingOver;
@@ -181,11 +183,14 @@ export async function apiTokenOrWarning(
   try {
     const own = subscription === undefined ? undefined : await findApiToken(place, context);
     const token = own ?? (await findApiToken(ofProfile, context));
-    if (token === undefined) reporter.warning('without HOOKTRAIL_API_TOKEN the handler gets no Api-Token');
+    if (token === undefined)
+      reporter.warning('without HOOKTRAIL_API_TOKEN the handler gets no Api-Token', { kind: 'usage' });
     return token;
   } catch (error) {
     if (isSecretGiven(VARIABLE, context.environment) || error instanceof InterruptedError) throw error;
-    reporter.warning(`the Api-Token cannot be read, so the handler gets none: ${(error as Error).message}`);
+    reporter.warning(`the Api-Token cannot be read, so the handler gets none: ${(error as Error).message}`, {
+      kind: kindOf(error),
+    });
     return undefined;
   }
 }

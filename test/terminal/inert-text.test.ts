@@ -31,7 +31,7 @@ describe('control characters are inert in a pipe', () => {
     const reporter = await createReporter(createContext({ stderr }), { debug: true });
     for (const say of [reporter.say, reporter.notice, reporter.success, reporter.trace, reporter.command])
       say(hostile);
-    reporter.warning(`${hostile}\nerror: no`);
+    reporter.warning(`${hostile}\nerror: no`, { kind: 'usage' });
     expect(stderr.text).toBe(`${`${shown}\n`.repeat(4)}\n$ ${shown}\nwarning: ${shown}\n  error: no\n`);
   });
 

@@ -11,7 +11,9 @@ import { signInByRedirect } from './redirect-sign-in.ts';
 export async function signIn(call: Call<SignInFlags>): Promise<void> {
   const { flags, settings, context, reporter } = call;
   if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment))
-    reporter.warning('HOOKTRAIL_ACCESS_TOKEN is set: commands use it instead of this sign-in');
+    reporter.warning('HOOKTRAIL_ACCESS_TOKEN is set: commands use it instead of this sign-in', {
+      kind: 'usage',
+    });
   await withLines(context, async (lines) => {
     const attempt = { flags, settings, context, reporter, lines, typed: {} };
     try {

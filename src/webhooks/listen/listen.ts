@@ -154,7 +154,9 @@ async function listen(
     const acceptFound = (body: Buffer) => intake.acceptFound(body);
     const closeSocket = await openListenerSocket(journal, machine, self, acceptFound).catch((error) => {
       // Deliveries do not depend on the socket.
-      reporter.warning(`\`webhooks recover\` will not reach this listener: ${error.message}`);
+      reporter.warning(`\`webhooks recover\` will not reach this listener: ${error.message}`, {
+        kind: 'incomplete',
+      });
       return undefined;
     });
     reporter.notice(`listening on ${addressText(options, receiver.port)}; ${known}; stop with Ctrl-C`);
@@ -221,7 +223,8 @@ async function openListenersJournal(
   };
   const journal = await openJournal(file, { keep, onWait }, context);
   const lines = journal.damaged === 1 ? '1 line' : `${grouped(journal.damaged)} lines`;
-  if (journal.damaged > 0) reporter.warning(`skipped ${lines} of ${file} that cannot be read`);
+  if (journal.damaged > 0)
+    reporter.warning(`skipped ${lines} of ${file} that cannot be read`, { kind: 'incomplete' });
   return journal;
 }
 

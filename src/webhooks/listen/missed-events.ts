@@ -1,5 +1,5 @@
 import type { Clock } from '../../context.ts';
-import { NotSignedInError, UsageError } from '../../errors.ts';
+import { kindOf, NotSignedInError, UsageError } from '../../errors.ts';
 import { sortByCreation } from '../../sources/creation-order.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { eventsText, grouped } from '../../terminal/terminal-text.ts';
@@ -68,7 +68,9 @@ export async function keepRecovering(recovery: Recovery, signal: AbortSignal): P
     } catch (error) {
       signal.throwIfAborted();
       if (isFirst && (error instanceof NotSignedInError || error instanceof UsageError)) throw error;
-      reporter.warning(`events could not be recovered, again in ${again}: ${(error as Error).message}`);
+      reporter.warning(`events could not be recovered, again in ${again}: ${(error as Error).message}`, {
+        kind: kindOf(error),
+      });
     }
     await clock.sleep(recoverInterval, signal);
   }
@@ -134,7 +136,8 @@ function reportRecovered(
     const known = delivered === 0 ? '' : `; the service calls ${grouped(delivered)} of them delivered`;
     reporter.notice(`recovered ${events} of the last ${firstWindow}${known}`);
     if (leftAlone > 0) reporter.notice(leftAloneText(leftAlone));
-  } else if (recovered > 0) reporter.warning(`recovered ${events} whose delivery never came or was refused`);
+  } else if (recovered > 0)
+    reporter.warning(`recovered ${events} whose delivery never came or was refused`, { kind: 'incomplete' });
   if (left === 0) return;
   const found = left === 1 ? '1 found event was' : `${grouped(left)} found events were`;
   const text = `${found} not accepted, and ${left === 1 ? 'is' : 'are'} tried again in ${again}`;

@@ -183,7 +183,9 @@ export function adviseAfter(
   const { name, others = [] } = file.column ?? {};
   if (records > 0 && both === 0) {
     const column = name === undefined ? '' : `; they were taken from '${name}'`;
-    reporter.warning(`--received: the window has none of the ids in ${file.name}${column}`);
+    reporter.warning(`--received: the window has none of the ids in ${file.name}${column}`, {
+      kind: 'usage',
+    });
     const [other] = others;
     if (other !== undefined) {
       reporter.notice(`next: --received-field '${other}' takes another column that holds GUIDs`);

@@ -81,9 +81,9 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call): Promise
     const filters = await resolveToSend(flags.filters, service, call);
     // Warn later, and only for events that go straight to the handler: a listener has its own token.
     const place = { ...settings, subscription: onlySubscription(filters) };
-    const unsaid: string[] = [];
-    const later = { warning: (text: string) => unsaid.push(text) };
-    const warn = () => unsaid.splice(0).map((text) => reporter.warning(text));
+    const unsaid: Parameters<Reporter['warning']>[] = [];
+    const later: Pick<Reporter, 'warning'> = { warning: (...warning) => unsaid.push(warning) };
+    const warn = () => unsaid.splice(0).map((warning) => reporter.warning(...warning));
     const apiToken = flags.forwardTo && (await apiTokenOrWarning(place, context, later));
     const found = await findMissing(known, { ...flags, filters }, service, call);
     const isNothing = !found.failure && found.missing.length + found.known === 0;
@@ -120,7 +120,8 @@ async function idsIn(
   if (records === undefined || isNew) return records?.ids;
   if (records.damaged > 0) throw unreadableLines(journal, records.damaged);
   // A listener writes a line when it begins a journal: an empty one was truncated, or never used.
-  if (records.end === 0) reporter.warning(`--journal: ${journal} is empty: every event counts as missed`);
+  if (records.end === 0)
+    reporter.warning(`--journal: ${journal} is empty: every event counts as missed`, { kind: 'usage' });
   return records.ids;
 }
 

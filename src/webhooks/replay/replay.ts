@@ -15,6 +15,7 @@ import { sortByCreation } from '../../sources/creation-order.ts';
 import { storedEvents } from '../../sources/stored-events.ts';
 import { startProgress } from '../../terminal/progress.ts';
 import { canPrompt, confirm } from '../../terminal/prompt.ts';
+import { warnOfDoubts } from '../../terminal/reporter.ts';
 import { grouped } from '../../terminal/terminal-text.ts';
 import { apiTokenOrWarning } from '../api-token.ts';
 import { createHandler, isTaken, reasonOf } from '../forward.ts';
@@ -93,7 +94,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<v
     try {
       await forwardRecords(records, place, chosenBy);
     } catch (error) {
-      reporter.warning(`${absence.message}: ${absence.details.join(', ')}`);
+      reporter.warning(`${absence.message}: ${absence.details.join(', ')}`, { kind: 'incomplete' });
       throw error;
     }
     throw absence;
@@ -104,7 +105,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<v
     const stored = (ids: Ids) => storedById(ids, from, { filters }, call);
     if (hasIds) return await forward(await eventsOfInput(stored, eventsOf, flags, call), settings);
     const records: FoundEvent[] = [];
-    const pages = storedEvents(from, filters, { context, onDoubt: reporter.warning });
+    const pages = storedEvents(from, filters, { context, onDoubt: warnOfDoubts(reporter) });
     for await (const { items } of pages) records.push(...eventsOf(items));
     return await forward(chosenByFilters(records, filters), settings);
   }
