@@ -1,14 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { type Advice, advise, hooktrail } from '../advice.ts';
+import type { Call } from '../command.ts';
 import { faultText, UsageError } from '../errors.ts';
-import type { FieldPath } from '../items/field-path.ts';
+import { type FieldPath, parseFieldPath } from '../items/field-path.ts';
 import { type FilterField, type FilterFlagName, type FilterKey, filterKeys } from '../items/filter-keys.ts';
 import { parseCondition, type ReadValues } from '../items/item-conditions.ts';
 import { guidsIn, isGuid, notAGuid } from '../items/items.ts';
+import { marketplacesText } from '../names/marketplaces.ts';
 import { oneOf } from '../settings/flag-values.ts';
 import { listFlag } from '../settings/flags.ts';
 import { addMarketplaceFlag, addTimezoneFlag } from '../settings/setting-names.ts';
+import type { SettingFlags } from '../settings/settings.ts';
 import type { Instant } from '../time/instant.ts';
 import { readDayPeriod, readMonthPeriod } from '../time/period.ts';
 import { notATime } from '../time/time-advice.ts';
@@ -60,12 +63,31 @@ export function addFilterFlags(command: Command): Command {
   return addTimezoneFlag(command);
 }
 
+export type FiltersCall<Flags> = Pick<Call<Flags>, 'flags' | 'settings' | 'context' | 'reporter'>;
+
+/** Uses the zone, the name field and the marketplaces of the settings. Throws `UsageError`. */
+export function filtersOf({
+  flags,
+  settings,
+  context,
+  reporter,
+}: FiltersCall<FilterFlags & SettingFlags>): EventFilters {
+  const named = settings.nameField;
+  const nameField = named && parseFieldPath(named.text, named.source);
+  const filters = eventFilters(flags, context.clock.now(), settings.zone, nameField);
+  const { marketplaces } = settings;
+  if (marketplaces === undefined) return filters;
+  const marketplaceChoice = flags.marketplace === undefined ? 'settings' : 'line';
+  const where = marketplaceChoice === 'line' ? '' : ', by your settings; --marketplace all shows all';
+  if (marketplaces.length > 0) reporter.notice(`only events of ${marketplacesText(marketplaces)}${where}`);
+  return new EventFilters({ ...filters, marketplaces, marketplaceChoice });
+}
+
 /** Times without a zone are in `zone`; `now` is this machine's, in milliseconds. Throws `UsageError`. */
 export function eventFilters(
   flags: FilterFlags,
   now: number,
   zone: TimeZone = UTC,
-  readValues: ReadValues = valuesOfFile,
   nameField?: FieldPath,
 ): EventFilters {
   if (flags.grep?.includes('')) throw new UsageError('--grep: the text to look for is missing');
@@ -77,15 +99,12 @@ export function eventFilters(
   const filters = new EventFilters({
     zone,
     isZoneTyped: flags.timezone !== undefined,
-    ...(givenPeriod(flags, now, zone) ?? {
-      after: givenTime(flags, zone, 'since', 'after'),
-      before: givenTime(flags, zone, 'until', 'before'),
-    }),
+    ...(givenPeriod(flags, now, zone) ?? givenBounds(flags, zone)),
     values: byName ? { ...values, subscriptionId: [] } : values,
     subscriptionWords: isStored ? [] : words,
     nameWords: byName ? [...words, ...(values.subscriptionId ?? [])] : [],
     nameField,
-    conditions: (flags.where ?? []).map((text) => parseCondition(text, '--where', now, zone, readValues)),
+    conditions: (flags.where ?? []).map((text) => parseCondition(text, '--where', now, zone, valuesOfFile)),
     grepTexts: flags.grep ?? [],
   });
   filters.withSubscriptions([]).queries(now);
@@ -109,20 +128,25 @@ function textsOf(flags: FilterFlags, { flag, noun, words, synonyms }: FilterKey)
   return [...new Set(words ? texts.map(oneOf(`--${flag}`, words, synonyms)) : texts)];
 }
 
-function givenTime(
-  flags: FilterFlags,
-  zone: TimeZone,
-  name: 'since' | 'until',
-  synonym: 'after' | 'before',
-): GivenTime | undefined {
-  if (flags[name] !== undefined && flags[synonym] !== undefined)
-    throw new UsageError(`--${name} and --${synonym} mean the same: give one of them`);
-  const text = flags[name] ?? flags[synonym];
-  if (text === undefined) return undefined;
-  const flag = `--${flags[name] === undefined ? synonym : name}`;
-  const time = parseTime(text, zone);
-  if (!time) throw notATime(flag, text);
-  return { flag, text: text.trim(), time };
+/** Flags of one bound: each has two names. */
+const BOUNDS = [
+  { bound: 'after', name: 'since' },
+  { bound: 'before', name: 'until' },
+] as const;
+
+function givenBounds(flags: FilterFlags, zone: TimeZone) {
+  const bounds: { after?: GivenTime; before?: GivenTime } = {};
+  for (const { bound, name } of BOUNDS) {
+    if (flags[name] !== undefined && flags[bound] !== undefined)
+      throw new UsageError(`--${name} and --${bound} mean the same: give one of them`);
+    const text = flags[name] ?? flags[bound];
+    if (text === undefined) continue;
+    const flag = `--${flags[name] === undefined ? bound : name}`;
+    const time = parseTime(text, zone);
+    if (!time) throw notATime(flag, text);
+    bounds[bound] = { flag, text: text.trim(), time };
+  }
+  return bounds;
 }
 
 const PERIODS = [

@@ -32,10 +32,19 @@ export class CsvColumns {
     this.#room.columns = Math.min(this.#room.columns, MAX_LATE_COLUMNS);
   }
 
-  /** Reads all remaining pages, which gives every member a column. */
-  async seeAll(pages: AsyncIterable<{ readonly items: Items }>): Promise<void> {
-    for await (const { items } of pages) this.see(items);
-    if (this.#shape.members.size > 0) this.result();
+  /**
+   * Reads all pages, since the first might lack some members. Undefined for formats without columns of their
+   * own, and with `fields`.
+   */
+  static async ofAll(
+    { format, fields, list }: { readonly format: string; readonly fields?: unknown; readonly list: ListKind },
+    pages: AsyncIterable<{ readonly items: Items }>,
+  ): Promise<CsvColumns | undefined> {
+    if (format !== 'csv' || fields) return undefined;
+    const columns = new CsvColumns(list);
+    for await (const { items } of pages) columns.see(items);
+    if (columns.#shape.members.size > 0) columns.result();
+    return columns;
   }
 
   result(): readonly CsvColumn[] {

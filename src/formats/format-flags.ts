@@ -1,12 +1,16 @@
 import type { Command, Option } from 'commander';
-import type { Call, StrictCommand } from '../command.ts';
+import type { StrictCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { EventFilters } from '../filters/event-filters.ts';
-import { addFilterFlags, addFromFlag, eventFilters, type FilterFlags } from '../filters/filter-flags.ts';
+import {
+  addFilterFlags,
+  addFromFlag,
+  type FilterFlags,
+  type FiltersCall,
+  filtersOf,
+} from '../filters/filter-flags.ts';
 import { CONCURRENCY } from '../filters/reading-flags.ts';
-import { type FieldPath, parseFieldPath, parseFieldPaths } from '../items/field-path.ts';
+import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
 import type { Items, ListKind } from '../items/items.ts';
-import { marketplacesText } from '../names/marketplaces.ts';
 import { fileName, oneOf, orList } from '../settings/flag-values.ts';
 import { Flag, JQ_FLAG } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
@@ -281,28 +285,8 @@ export function addSummaryFlags(
   return addConnectionFlags(addOutputFileFlag(command));
 }
 
-type OptionsCall<Flags> = Pick<Call<Flags>, 'flags' | 'settings' | 'context' | 'reporter'>;
-
-/** Uses the zone, the name field and the marketplaces of the settings. Throws `UsageError`. */
-export function filtersOf({
-  flags,
-  settings,
-  context,
-  reporter,
-}: OptionsCall<FilterFlags & SettingFlags>): EventFilters {
-  const named = settings.nameField;
-  const nameField = named && parseFieldPath(named.text, named.source);
-  const filters = eventFilters(flags, context.clock.now(), settings.zone, undefined, nameField);
-  const { marketplaces } = settings;
-  if (marketplaces === undefined) return filters;
-  const marketplaceChoice = flags.marketplace === undefined ? 'settings' : 'line';
-  const where = marketplaceChoice === 'line' ? '' : ', by your settings; --marketplace all shows all';
-  if (marketplaces.length > 0) reporter.notice(`only events of ${marketplacesText(marketplaces)}${where}`);
-  return new EventFilters({ ...filters, marketplaces, marketplaceChoice });
-}
-
 /** Throws `UsageError`. */
-export function summaryOptions(call: OptionsCall<EventFlags>, formats: readonly FormatName[] = FORMAT_NAMES) {
+export function summaryOptions(call: FiltersCall<EventFlags>, formats: readonly FormatName[] = FORMAT_NAMES) {
   const { flags } = call;
   const filters = filtersOf(call);
   const format: FormatOptions = {
@@ -315,7 +299,7 @@ export function summaryOptions(call: OptionsCall<EventFlags>, formats: readonly 
 }
 
 /** Like `summaryOptions`; tables default to the saved columns (`config set fields`). */
-export function eventOptions(call: OptionsCall<EventFlags>) {
+export function eventOptions(call: FiltersCall<EventFlags>) {
   const { format, ...others } = summaryOptions(call);
   const { isForPeople } = formatTraits(format.format);
   const saved = isForPeople && !format.fields ? savedFields(call.settings) : undefined;

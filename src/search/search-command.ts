@@ -42,7 +42,7 @@ export function declare(command: Command): void {
 }
 
 /** The command line in its final form. */
-async function optionsOf(call: Call<Flags>) {
+function optionsOf(call: Call<Flags>) {
   const { flags, context } = call;
   const options = eventOptions(call);
   if (flags.all && flags.limit !== undefined)
@@ -63,7 +63,7 @@ async function optionsOf(call: Call<Flags>) {
 }
 
 export async function run(call: Call<Flags>): Promise<ExitCode> {
-  const options = await optionsOf(call);
+  const options = optionsOf(call);
   const { searchEvents } = await import('./search-output.ts');
   const printed = await searchEvents(options, call);
   return call.flags.exitCode && printed > 0 ? ExitCode.matched : ExitCode.done;

@@ -24,7 +24,7 @@ import { previewRequests } from '../sources/request-preview.ts';
 import type { StoredOptions } from '../sources/stored-events.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
-import { type Instant, instantAt } from '../time/instant.ts';
+import { type Instant, nextFullSecond } from '../time/instant.ts';
 import { MatchedFields } from './matched-fields.ts';
 
 export interface SearchOptions extends SourceOptions, Pick<StoredOptions, 'mustTell'> {
@@ -39,10 +39,8 @@ export interface SearchOptions extends SourceOptions, Pick<StoredOptions, 'mustT
   readonly preview: 'urls' | 'curl' | undefined;
 }
 
-type SearchCall = Call;
-
 /** Prints the matching events, and on a terminal what to do next. Returns how many it printed. */
-export async function searchEvents(options: SearchOptions, call: SearchCall): Promise<number> {
+export async function searchEvents(options: SearchOptions, call: Call): Promise<number> {
   const { context, reporter } = call;
   const { preview, from, filters, pageSize, concurrency, direction, isGlance } = options;
   const limit = options.limit ?? Number.POSITIVE_INFINITY;
@@ -63,7 +61,8 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
         storedEvents(from, filters, { ...options, context, ...watching, limit });
       return direction ? inDirection(read(), direction, limit) : read(limit);
     };
-    const format = await withAllColumns(options, open({}));
+    const csvColumns = isReadOnce(from) ? undefined : await CsvColumns.ofAll(options.format, open({}));
+    const format = { ...options.format, csvColumns };
     const printed = await printFound({ ...options, format }, call, async ({ onDoubt }) => {
       const pages = open({ onDoubt, onRead });
       const [asked] = filters.queries(context.clock.now());
@@ -86,7 +85,7 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
       const [asked = {}] = queries;
       const window = async () => ({
         after: asked.after,
-        before: asked.before ?? nextSecond(await askedAt),
+        before: asked.before ?? endOfSearch(await askedAt),
       });
       return { pages, asked, window, lookedAt };
     };
@@ -96,34 +95,20 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
       reporter.notice(readNotice('searched', asked, lookedAt, filters.zone, settings, context));
     if (failedId !== undefined && context.stderr.isTerminal && options.format.format === 'table')
       for (const line of failureHints(failedId, filters, reporter)) reporter.notice(`next: ${line}`);
-    if (count === 0) await sayWhyNothing({ asked, isDoubted }, chosen, service, call);
+    if (count === 0) await explainNoMatch({ asked, isDoubted }, chosen, service, call);
     return count;
   });
-}
-
-/**
- * The format with the columns of all events that are to be printed as CSV, from a place that can be read
- * twice: those of the first page might lack some.
- */
-async function withAllColumns(
-  { from, format }: SearchOptions,
-  pages: AsyncIterable<FoundPage>,
-): Promise<SearchOptions['format']> {
-  if (format.format !== 'csv' || format.fields || from === undefined || isReadOnce(from)) return format;
-  const csvColumns = new CsvColumns(format.list);
-  await csvColumns.seeAll(pages);
-  return { ...format, csvColumns };
 }
 
 /**
  * Warns of a type that is not on offer, after a search that found nothing. Where nothing is doubted, says to
  * a person how to look further back.
  */
-async function sayWhyNothing(
+async function explainNoMatch(
   { asked: { after, before }, isDoubted }: Pick<Printed, 'asked' | 'isDoubted'>,
   filters: EventFilters,
   service: Service,
-  { context, reporter }: SearchCall,
+  { context, reporter }: Call,
 ): Promise<void> {
   const hasWarned = await warnOfNoMatch(filters, service, reporter);
   if (hasWarned || isDoubted || !after || before || !context.stderr.isTerminal) return;
@@ -131,9 +116,9 @@ async function sayWhyNothing(
   reporter.notice(`next: ${next}`);
 }
 
-/** The full second behind a time of the service, which has no fraction: what was found was created before. */
-function nextSecond(time: number | undefined): Instant | undefined {
-  return time === undefined ? undefined : instantAt((Math.floor(time / 1000) + 1) * 1000);
+/** What was found was created before this. */
+function endOfSearch(askedAt: number | undefined): Instant | undefined {
+  return askedAt === undefined ? undefined : nextFullSecond(askedAt);
 }
 
 /** A search whose events are to be printed. */
@@ -160,7 +145,7 @@ interface Printed {
 }
 
 /** Prints the events found. */
-async function printFound(options: SearchOptions, call: SearchCall, find: Find): Promise<Printed> {
+async function printFound(options: SearchOptions, call: Call, find: Find): Promise<Printed> {
   const { context, reporter } = call;
   const { filters, format, limit = Number.POSITIVE_INFINITY } = options;
   const { constantFields: constant, zone } = filters;
@@ -246,7 +231,7 @@ function firstFailedId(items: Items): string | undefined {
  * Commands to type after a search that showed a failed event, each with a comment. What is configured is not
  * repeated.
  */
-function failureHints(id: string, filters: EventFilters, { runFlags }: SearchCall['reporter']): string[] {
+function failureHints(id: string, filters: EventFilters, { runFlags }: Call['reporter']): string[] {
   const place = flagWords({ profile: runFlags.profile }, ['profile']);
   const chosen = filters.words('id', 'status');
   const command = (...words: string[]) => shellText(['hooktrail', 'events', ...words, ...place]);

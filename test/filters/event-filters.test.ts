@@ -46,7 +46,7 @@ describe('filters', () => {
     const filters = eventFilters({ subscription: [`${ID}, billing`] }, NOW);
     expect([filters.subscriptionIds, filters.subscriptionWords]).toEqual([[ID], ['billing']]);
     const stored = { subscription: [`${ID}, billing`], from: 'x' };
-    const { nameWords } = eventFilters(stored, NOW, UTC, undefined, memberPath('customer'));
+    const { nameWords } = eventFilters(stored, NOW, UTC, memberPath('customer'));
     expect(nameWords).toEqual(['billing', ID]);
     for (const text of ['', ' ', ',']) expect(() => queries({ id: [text] })).toThrow('is not a GUID');
   });
