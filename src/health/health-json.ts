@@ -1,4 +1,4 @@
-import type { Health } from '../questions/health-row.ts';
+import { type Health, receiverOf } from '../questions/health-row.ts';
 import type { HealthReport } from './health.ts';
 
 export function healthJson({ by, rows }: Pick<HealthReport, 'by' | 'rows'>) {
@@ -12,8 +12,7 @@ export function healthJson({ by, rows }: Pick<HealthReport, 'by' | 'rows'>) {
 /** Without the values that identify the row. */
 export function healthMembers(row: Omit<Health, 'values'>) {
   return {
-    // If several names share a subscription, its address identifies it better than the first name.
-    name: row.isShared ? (row.address ?? row.who) : (row.who ?? row.address),
+    name: receiverOf(row),
     state: row.state,
     failed: row.failed,
     events: row.events,

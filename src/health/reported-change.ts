@@ -3,12 +3,14 @@ import type { EventFilters } from '../filters/event-filters.ts';
 import { endpointProblemText } from '../formats/endpoint-problem.ts';
 import { secondText } from '../formats/summary-words.ts';
 import type { FieldPath } from '../items/field-path.ts';
+import { valuesOfKey } from '../questions/grouped-values.ts';
+import { receiverOf, shownNames } from '../questions/health-row.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 import { instantAt, milliseconds, parseInstant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { ChangeFindings } from './change-findings.ts';
 import { areSubscriptions } from './health-subject.ts';
-import { type RowChange, valuesOfKey, type WatchedRow } from './watched-rows.ts';
+import type { RowChange, WatchedRow } from './watched-rows.ts';
 
 export interface ChangeSubject {
   readonly by: readonly FieldPath[];
@@ -25,13 +27,11 @@ export function subjectOf(
   const values = valuesOfKey(key);
   const [id] = values;
   const { names, address } = row ?? { names: [], address: null };
-  const who = names.length > 1 ? `${names[0]} and ${names.length - 1} more` : (names[0] ?? null);
   return {
     by,
     values,
     subscriptionId: areSubscriptions(by) && typeof id === 'string' ? id : undefined,
-    // If there are several names, the address identifies the receiver better.
-    name: names.length > 1 ? (address ?? who) : (who ?? address),
+    name: receiverOf({ who: shownNames(names), isShared: names.length > 1, address }),
   };
 }
 

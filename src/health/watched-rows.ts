@@ -1,4 +1,3 @@
-import { exactValue } from '../items/exact-numbers.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
 import { Items, isObject } from '../items/items.ts';
@@ -84,7 +83,6 @@ export interface RowRules extends AlarmRules {
   readonly remindMs: number;
 }
 
-const MAX_VALUES = 100_000;
 /** Maximum names kept for a row. */
 const MAX_NAMES = 20;
 
@@ -133,8 +131,7 @@ export class WatchedRows {
     const time = createdOn?.text ?? new Date(at).toISOString();
     const error = hasFailed ? (this.#reasons.textOf(items, item) ?? null) : null;
     const names = this.#whoOf?.(items.bytes, start).names ?? [];
-    for (const texts of this.#values.ofEvent(MAX_VALUES) ?? []) {
-      const key = texts.join('\n');
+    for (const key of this.#values.keysOfEvent() ?? []) {
       const row = this.rowOf(key);
       addNames(row, names);
       this.#addOutcome(key, row, { at, time, hasFailed, error });
@@ -307,10 +304,6 @@ function factsOf(row: WatchedRow, history: RowHistory, change: RowChangeName): R
     usualGapSeconds: silence?.usualGapSeconds ?? null,
     recent,
   };
-}
-
-export function valuesOfKey(key: string): unknown[] {
-  return key.split('\n').map(exactValue);
 }
 
 const CHANGES: readonly unknown[] = ['recovered', ...ALARM_LEVELS.filter((level) => level !== 'fine')];

@@ -10,7 +10,7 @@ import { NumberSample } from '../statistics/percentiles.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { Fold } from './fold.ts';
-import { GroupedValues } from './grouped-values.ts';
+import { GroupedValues, MAX_GROUPS, textsOfKey } from './grouped-values.ts';
 
 export interface EventGroup {
   /** JSON text by field; null if missing or null, as for `--where`. */
@@ -31,9 +31,6 @@ export function groupWithoutEvents(value: string, hasNumbers: boolean): EventGro
   const numbers = hasNumbers ? new NumberSample() : undefined;
   return { ...NO_EVENTS, values: [value], example: undefined, numbers };
 }
-
-/** With more groups the field differs in nearly every event. */
-const MAX_GROUPS = 100_000;
 
 const KNOWN = ['eventId', 'createdOn', 'publishStatus'] as const;
 
@@ -110,18 +107,16 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
 
   #groupsOfEvent(): EventGroup[] {
     for (const field of this.fields.keys()) this.#found[field] ||= this.#reader.has(field);
-    const groups = this.#values.ofEvent(MAX_GROUPS);
-    if (!groups) throw this.#tooMany();
-    return groups.map((texts) => this.#groupOf(texts));
+    const keys = this.#values.keysOfEvent();
+    if (!keys) throw this.#tooMany();
+    return keys.map((key) => this.#groupOf(key));
   }
 
-  #groupOf(texts: readonly string[]): EventGroup {
-    // A line feed cannot occur in JSON without white space between tokens.
-    const key = texts.join('\n');
+  #groupOf(key: string): EventGroup {
     const known = this.#groups.get(key);
     if (known) return known;
     if (this.#groups.size === MAX_GROUPS) throw this.#tooMany();
-    const values = texts.map((text) => (text === 'null' ? null : text));
+    const values = textsOfKey(key).map((text) => (text === 'null' ? null : text));
     const numbers = this.numbers && new NumberSample();
     const group = { ...NO_EVENTS, values, example: this.#example(), numbers };
     this.#groups.set(key, group);

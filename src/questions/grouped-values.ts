@@ -1,9 +1,13 @@
 import { canonicalText } from '../items/canonical-json.ts';
+import { exactValue } from '../items/exact-numbers.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import type { FieldReader, UseValue } from '../items/field-reader.ts';
 import { isGuid } from '../items/items.ts';
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;
+
+/** With more groups, the fields differ in nearly every event. */
+export const MAX_GROUPS = 100_000;
 
 export class GroupedValues {
   readonly #reader: FieldReader;
@@ -21,11 +25,10 @@ export class GroupedValues {
   }
 
   /**
-   * Returns the JSON texts that identify each group of the current event, `null` for missing fields. An event
-   * with several values is in the group of each, or of each combination. Undefined for more than `most`
-   * groups.
+   * Returns the key of each group of the current event. An event with several values is in the group of each,
+   * or of each combination. Undefined for more than `most` groups.
    */
-  ofEvent(most: number): string[][] | undefined {
+  keysOfEvent(most = MAX_GROUPS): string[] | undefined {
     const values: string[][] = [];
     let groups = 1;
     for (let field = 0; field < this.#fields; field++) {
@@ -33,8 +36,9 @@ export class GroupedValues {
       groups *= texts.length;
       values.push(texts);
     }
-    if (groups === 1) return [values.map(([text]) => text as string)];
-    return groups > most ? undefined : combinationsOf(values);
+    if (groups === 1) return [values.map(([text]) => text).join(SEPARATOR)];
+    if (groups > most) return undefined;
+    return combinationsOf(values).map((texts) => texts.join(SEPARATOR));
   }
 
   #differentTexts(field: number): string[] {
@@ -43,6 +47,19 @@ export class GroupedValues {
     this.#reader.each(field, this.#addText);
     return texts.length === 1 ? texts : [...new Set(texts)];
   }
+}
+
+/** A line feed cannot occur in JSON without white space between tokens. */
+const SEPARATOR = '\n';
+
+/** Returns the JSON text of each field, `null` for missing ones. */
+export function textsOfKey(key: string): string[] {
+  return key === '' ? [] : key.split(SEPARATOR);
+}
+
+/** Returns the value of each field: null if missing, a string for numbers that no double equals. */
+export function valuesOfKey(key: string): unknown[] {
+  return textsOfKey(key).map(exactValue);
 }
 
 function combinationsOf(lists: readonly string[][]): string[][] {

@@ -1,5 +1,4 @@
 import { ServiceError } from '../errors.ts';
-import { exactValue } from '../items/exact-numbers.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
 import type { Items } from '../items/items.ts';
@@ -13,10 +12,9 @@ import type { Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { FailureReasons } from './failure-reasons.ts';
 import type { Fold } from './fold.ts';
-import { GroupedValues } from './grouped-values.ts';
-import type { Health, UnnamedHealth } from './health-row.ts';
+import { GroupedValues, MAX_GROUPS, valuesOfKey } from './grouped-values.ts';
+import { type Health, shownNames, type UnnamedHealth } from './health-row.ts';
 
-const MAX_VALUES = 100_000;
 const RECENT_EVENTS = 10;
 /** Maximum names counted for a row. */
 const MAX_NAMES = 100;
@@ -81,7 +79,7 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
       if (outcome === undefined) this.unknownOutcomes++;
       else this.#addEvent(items, item, outcome);
     }
-    for (const groups of this.#groupings) if (groups.byKey.size > MAX_VALUES) throw tooMany(groups);
+    for (const groups of this.#groupings) if (groups.byKey.size > MAX_GROUPS) throw tooMany(groups);
   }
 
   #addEvent(items: Items, item: number, hasFailed: boolean): void {
@@ -116,7 +114,7 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
   result(grouping = 0): UnnamedHealth[] {
     const groups = this.#groupings[grouping];
     if (!groups) return [];
-    return [...groups.byKey].map(([key, group]) => this.#healthOf(key, group, groups.by.length));
+    return [...groups.byKey].map(([key, group]) => this.#healthOf(key, group));
   }
 
   instants(): Map<string, Instant[]> {
@@ -128,10 +126,9 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
 
   #groupsOfEvent(groups: Groups, first: number): Group[] {
     for (const field of groups.by.keys()) groups.found[field] ||= this.#reader.has(first + field);
-    const ofEvent = groups.values.ofEvent(MAX_VALUES);
-    if (!ofEvent) throw tooMany(groups);
-    // A line feed cannot occur in JSON without white space between tokens.
-    return ofEvent.map((texts) => groupOf(groups, texts.join('\n')));
+    const keys = groups.values.keysOfEvent();
+    if (!keys) throw tooMany(groups);
+    return keys.map((key) => groupOf(groups, key));
   }
 
   /** Newest first. Events without a time keep their listed order, which usually is newest first. */
@@ -141,14 +138,14 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     return [...known, ...rows.filter((row) => !isKnown(row))];
   }
 
-  #healthOf(key: string, { rows, names }: Group, fields: number): UnnamedHealth {
+  #healthOf(key: string, { rows, names }: Group): UnnamedHealth {
     const newestFirst = this.#newestFirst(rows);
     const failed = newestFirst.filter((row) => this.#failures[row]);
     const delivered = newestFirst.filter((row) => !this.#failures[row]);
     const run = this.#openRun(newestFirst.toReversed());
     return {
       key,
-      values: fields === 0 ? [] : key.split('\n').map(exactValue),
+      values: valuesOfKey(key),
       state: stateOf(run !== undefined, failed.length),
       failed: failed.length,
       events: rows.length,
@@ -161,7 +158,7 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
       silentSince: undefined,
       usualGapSeconds: undefined,
       recent: this.#marksOf(newestFirst.slice(0, RECENT_EVENTS)),
-      who: shownName(names),
+      who: shownNames([...names]),
       isShared: names.size > 1,
     };
   }
@@ -199,7 +196,7 @@ function groupOf({ byKey }: Groups, key: string): Group {
 
 function tooMany({ by }: Groups): ServiceError {
   const fields = by.map(({ text }) => text).join();
-  return new ServiceError(`--by ${fields}: more than ${MAX_VALUES} values`, {
+  return new ServiceError(`--by ${fields}: more than ${MAX_GROUPS} values`, {
     next: 'name a field with fewer different values, or narrow the search',
   });
 }
@@ -207,10 +204,4 @@ function tooMany({ by }: Groups): ServiceError {
 function stateOf(isFailing: boolean, failed: number): Health['state'] {
   if (isFailing) return 'failing';
   return failed > 0 ? 'recovered' : 'ok';
-}
-
-function shownName(names: ReadonlySet<string>): string | null {
-  const [first] = names;
-  if (first === undefined) return null;
-  return names.size === 1 ? first : `${first} and ${names.size - 1} more`;
 }

@@ -1,6 +1,6 @@
 import type { SubscriptionNames } from '../names/subscription-names.ts';
 import { provenRate } from '../statistics/proven-rate.ts';
-import { compareInstants, type Instant } from '../time/instant.ts';
+import { type Instant, laterOf } from '../time/instant.ts';
 
 /**
  * `failing`: the newest event is in a run of failures. `recovered`: an earlier event failed. `silent`: no
@@ -60,8 +60,18 @@ export function lastOf({
   lastFailed,
   lastSuccess,
 }: Pick<Health, 'lastFailed' | 'lastSuccess'>): Instant | undefined {
-  if (!lastFailed || !lastSuccess) return lastFailed ?? lastSuccess;
-  return compareInstants(lastFailed, lastSuccess) > 0 ? lastFailed : lastSuccess;
+  return lastSuccess ? laterOf(lastFailed, lastSuccess) : lastFailed;
+}
+
+/** Returns the first name, with the number of others; null without names. */
+export function shownNames([first, ...others]: readonly string[]): string | null {
+  if (first === undefined) return null;
+  return others.length === 0 ? first : `${first} and ${others.length} more`;
+}
+
+/** If several names share a row, its address identifies the receiver better than the first name. */
+export function receiverOf({ who, isShared, address }: Pick<Health, 'who' | 'isShared' | 'address'>) {
+  return isShared ? (address ?? who) : (who ?? address);
 }
 
 export function subscriptionIdOf({ values }: Pick<Health, 'values'>): string | undefined {

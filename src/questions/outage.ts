@@ -4,7 +4,7 @@ import { createCursor } from '../items/known-cursor.ts';
 import { OUTCOMES } from '../items/outcome-names.ts';
 import { sortRows } from '../items/time-column.ts';
 import type { EventSource, PageOfOutcomes } from '../sources/event-source.ts';
-import { largestOutage, latestOutage, latestRun } from '../statistics/failure-runs.ts';
+import { type FailureRun, largestOutage, latestOutage, latestRun } from '../statistics/failure-runs.ts';
 import { compareInstants, type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS } from '../time/lengths.ts';
 import type { HealthFold } from './health-fold.ts';
@@ -100,8 +100,10 @@ function sorted(outcomes: readonly Outcome[]): Outcome[] {
 
 function outageOf(known: readonly Outcome[]): Outage | undefined {
   const run = latestOutage(known.length, (index) => (known[index] as Outcome).hasFailed);
-  if (!run) return undefined;
-  const at = (index: number) => (known[index] as Outcome).at;
+  return run && outageOfRun(run, (index) => (known[index] as Outcome).at);
+}
+
+function outageOfRun(run: FailureRun, at: (index: number) => Instant): Outage {
   return {
     since: at(run.start),
     edge: run.isAtEdge,
@@ -172,12 +174,6 @@ export function findLargestOutage(health: HealthFold): LargestOutage | undefined
   const ordered = sortRows(known, times);
   const run = largestOutage(ordered.length, (index) => health.hasFailed(ordered[index] as number));
   if (!run) return undefined;
-  const at = (index: number) => times.at(ordered[index]) as Instant;
-  return {
-    since: at(run.start),
-    edge: run.isAtEdge,
-    lastFailed: at(run.lastFailed),
-    until: run.end === undefined ? undefined : at(run.end),
-    failed: run.failures,
-  };
+  const outage = outageOfRun(run, (index) => times.at(ordered[index]) as Instant);
+  return { ...outage, failed: run.failures };
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { FieldReader } from '../../src/items/field-reader.ts';
 import { Items } from '../../src/items/items.ts';
-import { GroupedValues } from '../../src/questions/grouped-values.ts';
+import { GroupedValues, textsOfKey } from '../../src/questions/grouped-values.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 
 /** The groups of an event by fields, of which there may be so many. */
@@ -15,7 +15,7 @@ function groupsOfJson(json: string, fields: string, most = 100) {
   const reader = new FieldReader(paths, UTC);
   const items = Items.of([Buffer.from(json)]);
   reader.read(items.bytes, items.start(0));
-  return new GroupedValues(reader, paths.length).ofEvent(most);
+  return new GroupedValues(reader, paths.length).keysOfEvent(most)?.map(textsOfKey);
 }
 
 const EVENT = { a: ['x', 'y', 'x'], b: [1, 2], c: 'z' };
@@ -34,7 +34,7 @@ test('an event is once in the group of each of its values, and of each combinati
 test('a field that is missing is null, and without fields there is one group', () => {
   expect(groupsOf(EVENT, 'd,c')).toEqual([['null', '"z"']]);
   const nothing = new FieldReader([], UTC);
-  expect(new GroupedValues(nothing, 0).ofEvent(1)).toEqual([[]]);
+  expect(new GroupedValues(nothing, 0).keysOfEvent(1)?.map(textsOfKey)).toEqual([[]]);
 });
 
 test.each([
