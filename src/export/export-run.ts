@@ -4,6 +4,7 @@ import type { KeepItems } from '../items/item-filter.ts';
 import { identified } from '../paging/page.ts';
 import { readPages } from '../paging/read-pages.ts';
 import { inSlots } from '../paging/request-slots.ts';
+import { sideBySide } from '../paging/side-by-side.ts';
 import type { Progress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
@@ -30,7 +31,6 @@ import { type PartClaim, PartClaims } from './part-claims.ts';
 import { keysReadAgain, readPart } from './part-reader.ts';
 import { PartWriter } from './part-writer.ts';
 import { countAnyStatus, recount } from './recount.ts';
-import { sideBySide } from './side-by-side.ts';
 
 /** Maximum rounds of reading parts again that changed meanwhile. */
 const MAX_ROUNDS = 5;

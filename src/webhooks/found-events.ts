@@ -146,24 +146,6 @@ export function notFound(
   );
 }
 
-/** Starts the work for each item in order, `concurrency` at a time. Starts no more after a failure. */
-export async function inParallel<Item>(
-  items: Iterable<Item>,
-  concurrency: number,
-  work: (item: Item) => Promise<void>,
-): Promise<void> {
-  const waiting = items[Symbol.iterator]();
-  const errors: unknown[] = [];
-  const worker = async () => {
-    for (let next = waiting.next(); !next.done; next = waiting.next()) {
-      await work(next.value).catch((error) => errors.push(error));
-      if (errors.length > 0) return;
-    }
-  };
-  await Promise.all(Array.from({ length: concurrency }, worker));
-  if (errors.length > 0) throw errors[0];
-}
-
 const PRINTED_AT_ONCE = 200;
 const SHOWN_REASONS = 5;
 

@@ -10,6 +10,7 @@ import type { FormatOptions } from '../../formats/format-flags.ts';
 import { type Service, waitText } from '../../http/service.ts';
 import type { EventKey, EventKeys } from '../../ids/event-keys.ts';
 import { LockedError } from '../../lock/lock.ts';
+import { sideBySide } from '../../paging/side-by-side.ts';
 import { withService } from '../../sign-in/session.ts';
 import { sortByCreation } from '../../sources/creation-order.ts';
 import { startProgress } from '../../terminal/progress.ts';
@@ -28,7 +29,6 @@ import {
   eventPrinter,
   type FoundEvent,
   type HandOver,
-  inParallel,
   LeftEvents,
   notFound,
   noticeHandOver,
@@ -366,7 +366,7 @@ async function forwardOnce(
       for (let next = waiting.shift(); next; next = clock.now() < end ? waiting.shift() : undefined)
         yield next;
     };
-    await inParallel(ofThisTurn(), options.concurrency, async (next) => {
+    const forwardNext = async (next: (typeof waiting)[number]) => {
       try {
         onEnd(next.event, await forwardOrLeave(way, next.event));
       } catch (error) {
@@ -375,7 +375,8 @@ async function forwardOnce(
         if (++next.unanswered < MAX_UNANSWERED) waiting.unshift(next);
         else onEnd(next.event, { outcome: 'refused', reason: LISTENER_SILENT });
       }
-    });
+    };
+    await sideBySide(ofThisTurn(), forwardNext, () => options.concurrency, signal);
   };
   const abandon = async () => {
     abandoned.abort();

@@ -8,6 +8,7 @@ import type { FormatOptions } from '../../formats/format-flags.ts';
 import { eventsById, type Got, type Ids, storedById } from '../../get/get-events.ts';
 import { EMPTY_LIST, idsOfInput } from '../../ids/event-ids.ts';
 import { type Items, isGuid } from '../../items/items.ts';
+import { sideBySide } from '../../paging/side-by-side.ts';
 import { type Settings, serviceText } from '../../settings/settings.ts';
 import { isOfThisProcess } from '../../shell-words.ts';
 import { withService } from '../../sign-in/session.ts';
@@ -24,7 +25,6 @@ import {
   eventPrinter,
   type FoundEvent,
   type HandOver,
-  inParallel,
   LeftEvents,
   notFound,
   noticeHandOver,
@@ -185,7 +185,7 @@ async function replay(
   const turn = createPace(flags.rate, context);
   const due = new Set(chosen);
   try {
-    await inParallel(chosen, concurrency, async (event) => {
+    const forwardOne = async (event: FoundEvent) => {
       await turn();
       signal.throwIfAborted();
       const outgoing = { body: event.body, contentType: 'application/json', apiToken, signal };
@@ -193,7 +193,8 @@ async function replay(
       if (isTaken(answer)) due.delete(event);
       else left.add(event, reasonOf(answer), reporter);
       progress.update({ events: chosen.length - due.size + left.events.length, total: chosen.length });
-    });
+    };
+    await sideBySide(chosen, forwardOne, () => concurrency, signal);
   } finally {
     progress.stop();
     await print([...due]).catch(() => undefined);

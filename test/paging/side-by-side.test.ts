@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { sideBySide } from '../../src/export/side-by-side.ts';
+import { sideBySide } from '../../src/paging/side-by-side.ts';
 
 const forever = new AbortController().signal;
 
