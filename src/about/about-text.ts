@@ -15,10 +15,10 @@ import {
   percentilesText,
   proseLines,
   rhythmText,
+  toSeconds,
   windowText,
 } from '../formats/summary-words.ts';
 import { oneLine, type Table } from '../formats/table.ts';
-import { toSeconds } from '../stats/statistics-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, milliseconds } from '../time/instant.ts';

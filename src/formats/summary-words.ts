@@ -7,11 +7,17 @@ import { firstAfter } from '../time/period.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { SummaryOptions } from './formats.ts';
 import { oneLine, type TableLook } from './table.ts';
+import { NONE } from './table-layout.ts';
 
 /** In the zone, without a fraction, always with the date, since answers are read on other days. */
 export function secondText(text: string, zone: TimeZone): string {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
   return zone.shown(time).replace('T', ' ').replace(/\.\d+/, '');
+}
+
+/** Only JSON and CSV show fractions. */
+export function toSeconds(instant: Instant | undefined): string {
+  return instant?.text.replace(/\.\d+/, '') ?? NONE;
 }
 
 export function boundText({ text }: Instant, zone: TimeZone): string {

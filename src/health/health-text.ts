@@ -21,12 +21,12 @@ import {
   nothingText,
   proseLines,
   rhythmText,
+  toSeconds,
   windowText,
 } from '../formats/summary-words.ts';
 import { type Table, type TableLook, tableWithNote } from '../formats/table.ts';
 import { NONE, OR_EARLIER } from '../formats/table-layout.ts';
 import { type Health, NO_EVENTS } from '../questions/health-row.ts';
-import { toSeconds } from '../stats/statistics-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { grouped } from '../terminal/terminal-text.ts';
 import { type Instant, milliseconds } from '../time/instant.ts';

@@ -10,7 +10,7 @@ import {
   type SummaryOptions,
 } from '../formats/formats.ts';
 import { columnTitle } from '../formats/item-table.ts';
-import { percentilesText, proseLines } from '../formats/summary-words.ts';
+import { percentilesText, proseLines, toSeconds } from '../formats/summary-words.ts';
 import { type Table, tableLines } from '../formats/table.ts';
 import { type ColumnHead, NONE } from '../formats/table-layout.ts';
 import { exactValue } from '../items/exact-numbers.ts';
@@ -21,7 +21,7 @@ import { eventsText, grouped, groupedDigits, percent } from '../terminal/termina
 import type { TimeZone } from '../time/time-zone.ts';
 import { inOrderOfClock } from './clock-groups.ts';
 import type { Stats } from './statistics.ts';
-import { spanText, toSeconds } from './statistics-text.ts';
+import { spanText } from './statistics-text.ts';
 
 interface GroupsOfWindow {
   readonly groups: EventGroups;

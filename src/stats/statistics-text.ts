@@ -7,11 +7,11 @@ import {
   type SummaryOptions,
 } from '../formats/formats.ts';
 import { oneLine, type Table, tableLines } from '../formats/table.ts';
-import { type ColumnHead, NONE } from '../formats/table-layout.ts';
+import type { ColumnHead } from '../formats/table-layout.ts';
 import { wrapWords } from '../terminal/cell-width.ts';
 import { plain } from '../terminal/palette.ts';
 import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
-import { type Instant, milliseconds, utcText } from '../time/instant.ts';
+import { milliseconds, utcText } from '../time/instant.ts';
 import { durationText, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
 import { offsetText, type TimeZone } from '../time/time-zone.ts';
 import type { BucketSpan } from './buckets.ts';
@@ -271,9 +271,4 @@ export function spanJson({ from, to, isPart }: BucketSpan) {
 function tallyJson(tally: Tally) {
   const { total, success, failed } = tally;
   return { total, success, failed, failureRate: failureRate(tally) };
-}
-
-/** Only JSON and CSV show fractions. */
-export function toSeconds(instant: Instant | undefined): string {
-  return instant?.text.replace(/\.\d+/, '') ?? NONE;
 }
