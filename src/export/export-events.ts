@@ -15,10 +15,15 @@ import { startProgress } from '../terminal/progress.ts';
 import { eachOnce, type Reporter, warnOfDoubts } from '../terminal/reporter.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { checkUnused, diskFault, LOCK_FOLDER, openDirectory, tidyDirectory } from './export-directory.ts';
-import { checkNothingLost, checkSame, type Manifest, readManifest } from './export-manifest.ts';
+import {
+  checkNothingLost,
+  checkSame,
+  identityOfFilters,
+  type Manifest,
+  readManifest,
+} from './export-manifest.ts';
 import { type FileFormat, filesOf, heldBy, isUncounted, type Partition } from './export-part.ts';
 import { ExportRun } from './export-run.ts';
-import { identityOfFilters } from './filter-identity.ts';
 import { verifyExport } from './verify-export.ts';
 
 export interface ExportOptions {

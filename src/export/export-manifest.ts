@@ -1,7 +1,14 @@
+import { hash } from 'node:crypto';
 import path from 'node:path';
 import { faultText, ServiceError, UsageError } from '../errors.ts';
 import { readRegularFile, replaceFile } from '../files/whole-files.ts';
-import { isTypedFilters, SHOWN_NAMES, type TypedFilters } from '../filters/event-filters.ts';
+import {
+  type EventFilters,
+  isTypedFilters,
+  SHOWN_NAMES,
+  type TypedFilters,
+} from '../filters/event-filters.ts';
+import { type Condition, fileOfValues } from '../items/item-conditions.ts';
 import type { Query } from '../paging/event-query.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
@@ -173,6 +180,20 @@ function foreign(file: string, why: string, next = 'choose another directory'): 
 }
 
 export type Identity = Pick<Manifest, 'service' | 'filters' | 'gzip' | 'partition' | 'fileFormat'>;
+
+/** Adds checksums, so changed values in a condition's file are a different filter. */
+export function identityOfFilters(filters: EventFilters): TypedFilters {
+  const where = filters.conditions.map(conditionIdentity).sort();
+  return { ...filters.typed(), ...(where.length > 0 ? { where } : {}) };
+}
+
+/** Conditions with equal texts and checksums select the same events. */
+function conditionIdentity({ text, alternatives = [] }: Condition): string {
+  if (fileOfValues(text) === undefined) return text;
+  const values = [...new Set(alternatives.map((alternative) => alternative.text))].sort();
+  const checksum = hash('sha256', JSON.stringify(values)).slice(0, 16);
+  return `${text} (${values.length === 1 ? '1 value' : `${values.length} values`}, checksum ${checksum})`;
+}
 
 /** Throws `UsageError` that lists the differences. */
 export function checkSame(directory: string, there: Identity, here: Identity): void {
