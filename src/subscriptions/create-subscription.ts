@@ -9,13 +9,13 @@ import { shownAddress, typedAddress } from '../names/callback-address.ts';
 import { marketplacesText } from '../names/marketplaces.ts';
 import { openApiTokens } from '../secrets/api-tokens.ts';
 import { withService } from '../sign-in/session.ts';
-import { confirm } from '../terminal/prompt.ts';
+import { canPrompt, confirm, promptText } from '../terminal/prompt.ts';
 import { type ChangeCall, requireConsent } from './change-subscription.ts';
 import { MAX_SHOWN } from './change-text.ts';
-import { chooseMarketplaces } from './chosen-marketplaces.ts';
 import { typesOnOffer } from './chosen-types.ts';
 import { askForToken, keepToken, lostToken, printOnce, tokenIn, warnOfSecondToken } from './new-token.ts';
 import { isDone, isLost, isUnclear } from './read-subscription.ts';
+import { givenNames } from './subscription-flags.ts';
 import { IS_ENABLED, idIn, SubscriptionText } from './subscription-text.ts';
 
 export interface NewSubscription {
@@ -65,6 +65,27 @@ export async function createSubscription(
     }
   });
 }
+
+async function chooseMarketplaces(
+  service: Service,
+  { flags, context, reporter }: ChangeCall,
+): Promise<readonly string[]> {
+  const listed = await listSubscriptions(service).catch(() => undefined);
+  context.signal.throwIfAborted();
+  const ids = [...new Set(listed?.flatMap(({ marketplaces }) => marketplaces))].sort();
+  const offer = ids.length > 0 ? `your other subscriptions have ${ids.join(', ')}` : undefined;
+  if (flags.yes || !canPrompt(context))
+    throw new UsageError('--marketplace: needed for a subscription', {
+      details: [offer ?? (listed ? NONE_LISTED : 'your other subscriptions could not be listed')],
+      next: `give the id of a marketplace, as in --marketplace ${ids[0] ?? 'ID'}`,
+    });
+  reporter.say(offer ?? 'the service requires the id of a marketplace');
+  const parse = givenNames('--marketplace');
+  const check = (answer: string) => (answer === '' ? 'give the id of a marketplace' : undefined);
+  return parse(await promptText('Marketplaces, with commas between them', context, check));
+}
+
+const NONE_LISTED = 'your other subscriptions name no marketplace';
 
 async function askToCreate(
   { callbackUrl, subscriptionRules: { marketplaces, eventTypes } }: Content,
