@@ -12,6 +12,7 @@ import {
   verdictOf,
 } from '../http/endpoint-probe.ts';
 import { shownAddress } from '../names/callback-address.ts';
+import { silenced } from '../terminal/reporter.ts';
 import { type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
 import type { RowChange } from './watched-rows.ts';
 
@@ -73,9 +74,7 @@ async function causeOf(
     () => undefined,
   );
   const signal = AbortSignal.any([context.signal, over.signal]);
-  // Suppress notices about a command that nobody typed.
-  const silent = { ...reporter, quiet: true, notice: () => {}, warning: () => {} };
-  const call = { settings, context: { ...context, signal }, reporter: silent };
+  const call = { settings, context: { ...context, signal }, reporter: silenced(reporter) };
   const explaining = explainEvents(call, { filters: within, from: undefined, concurrency });
   try {
     const explained = await Promise.race([explaining, limit.then(() => undefined)]);

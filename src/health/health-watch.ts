@@ -13,6 +13,7 @@ import { shellText } from '../shell-words.ts';
 import { withService } from '../sign-in/session.ts';
 import { withEventSource } from '../sources/event-source.ts';
 import { keepKnownOutcomes } from '../sources/stored-matches.ts';
+import { silenced } from '../terminal/reporter.ts';
 import { grouped, terminalSafe } from '../terminal/terminal-text.ts';
 import { type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
 import { DAY_MS, durationText, HOUR_MS } from '../time/lengths.ts';
@@ -52,8 +53,6 @@ export interface HealthWatchOptions {
   readonly command: RepeatedCommandOptions | undefined;
 }
 
-type HealthCall = Call;
-
 /** Default length of the first reading, as for `events health`. */
 const LOOK_BACK_MS = DAY_MS;
 /** Every so many polls, the list of subscriptions is requested instead. */
@@ -63,11 +62,11 @@ const SILENCE_LOOK_MS = HOUR_MS;
 /** Maximum rows checked for a silence at once. */
 const MAX_LOOKED_AT = 100;
 
-export async function watchHealth(options: HealthWatchOptions, call: HealthCall): Promise<void> {
+export async function watchHealth(options: HealthWatchOptions, call: Call): Promise<void> {
   await whileStateIsHeld(options.state, call, (held, place) =>
     withService(held, async (service) => {
       const filters = await resolveFilters(options.filters, service, held.reporter);
-      const deadline = startDeadline(undefined, held.context);
+      const deadline = startDeadline(held.context);
       try {
         await watchRows({ ...options, filters }, place, service, deadline, held);
       } finally {
@@ -82,7 +81,7 @@ async function watchRows(
   place: string | undefined,
   service: Service,
   deadline: ReturnType<typeof startDeadline>,
-  call: HealthCall,
+  call: Call,
 ): Promise<void> {
   const { filters, by, state: given, overlap, interval, concurrency, failures, lengthMs, remindMs } = options;
   const { context, reporter } = call;
@@ -127,7 +126,7 @@ async function watchRows(
     await file?.save({ ...follower.state, kept: rows.kept });
   };
   await save();
-  announceWatch(options, { isResumed, isPast }, reporter);
+  announceHealthWatch(options, { isResumed, isPast }, reporter);
   const watch = new HealthWatch(options, { rows, follower, service, save }, call);
   await watch.report(deadline.signal);
   const polling = {
@@ -148,10 +147,10 @@ function commandOf(by: readonly FieldPath[]): string {
   return shellText(['events', 'health', '--watch', ...fields]);
 }
 
-function announceWatch(
+function announceHealthWatch(
   { filters, interval, failures, lengthMs }: HealthWatchOptions,
   { isResumed, isPast }: Pick<Opening, 'isResumed' | 'isPast'>,
-  { notice }: Pick<HealthCall['reporter'], 'notice'>,
+  { notice }: Pick<Call['reporter'], 'notice'>,
 ): void {
   const which = shellText(filters.words('since', 'timezone')) || 'all events';
   const from = isResumed ? ' from where it stopped' : '';
@@ -173,7 +172,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
   hasWarned = false;
   readonly #options: HealthWatchOptions;
   readonly #parts: WatchParts;
-  readonly #call: HealthCall;
+  readonly #call: Call;
   readonly #endpoints: WatchedEndpoints | undefined;
   readonly #command: RepeatedCommand | undefined;
   readonly #shape: ((json: string, name: string) => Promise<string>) | undefined;
@@ -181,7 +180,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
   readonly #lookedAt = new Map<string, number>();
   #polls = 0;
 
-  constructor(options: HealthWatchOptions, parts: WatchParts, call: HealthCall) {
+  constructor(options: HealthWatchOptions, parts: WatchParts, call: Call) {
     this.#options = options;
     this.#parts = parts;
     this.#call = call;
@@ -304,7 +303,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
       return chosen ? [{ chosen, last: last === null ? undefined : parseInstant(last) }] : [];
     });
     const whole = { filters: filters.withoutTimes(), from: undefined, concurrency };
-    const ask = withEventSource(quietCall(this.#call), whole, (source) =>
+    const ask = withEventSource({ ...this.#call, reporter: silenced(this.#call.reporter) }, whole, (source) =>
       findSilences(source, watched, instantAt(now) as Instant),
     );
     const silences = await ask.catch((error: Error) => {
@@ -317,15 +316,6 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
       if (silence) rows.setSilence(key, silence);
     }
   }
-}
-
-/** Suppresses messages about requests that nobody typed. */
-function quietCall({
-  settings,
-  context,
-  reporter,
-}: HealthCall): Pick<HealthCall, 'settings' | 'context' | 'reporter'> {
-  return { settings, context, reporter: { ...reporter, quiet: true, notice: () => {}, warning: () => {} } };
 }
 
 function filtersOfRow(
@@ -370,7 +360,7 @@ function commandSubject(change: RowChange, subject: ChangeSubject, text: string)
 /** Throws `UsageError` that names the change, which the next run reports again. */
 function jqShape(
   program: string,
-  { context, reporter }: HealthCall,
+  { context, reporter }: Call,
 ): (json: string, name: string) => Promise<string> {
   let printed: Buffer[] = [];
   const { columns, rows, colorDepth } = context.stdout;

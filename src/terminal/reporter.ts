@@ -50,6 +50,11 @@ export function warnOfDoubts(reporter: Pick<Reporter, 'warning'>): OnDoubt {
   return (doubt, kind = 'incomplete') => reporter.warning(doubt, { kind });
 }
 
+/** Returns a reporter for requests that nobody typed: it prints no progress, notices or warnings. */
+export function silenced(reporter: Reporter): Reporter {
+  return { ...reporter, quiet: true, notice: () => {}, warning: () => {} };
+}
+
 export function eachOnce(report: OnDoubt | undefined): OnDoubt {
   const texts = new Set<string>();
   return (text, kind) => {

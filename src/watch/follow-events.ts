@@ -23,8 +23,8 @@ const LAST_POLL_MS = 10_000;
 
 /** Aborts `signal` when the last poll has ended or has taken too long, or the program has to end. */
 export function startDeadline(
-  timeout = Number.POSITIVE_INFINITY,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+  timeout = Number.POSITIVE_INFINITY,
 ) {
   const over = new AbortController();
   const stopped = new AbortController();

@@ -32,7 +32,6 @@ export interface WatchOptions extends FollowingOptions {
   readonly done: string;
 }
 
-type WatchCall = Call;
 export interface WriterParts {
   readonly sample: Items | undefined;
   readonly names: SubscriptionNames | undefined;
@@ -48,7 +47,7 @@ type CreateWriter = (parts: WriterParts) => Promise<ItemWriter>;
 
 export async function watchEvents(
   options: WatchOptions,
-  call: WatchCall,
+  call: Call,
   createWriter: CreateWriter,
 ): Promise<void> {
   await whileStateIsHeld(options.state, call, (held, place) => follow(options, held, createWriter, place));
@@ -57,7 +56,7 @@ export async function watchEvents(
 /** `place`: path of the state with links resolved, if there is a state. */
 async function follow(
   options: WatchOptions,
-  call: WatchCall,
+  call: Call,
   createWriter: CreateWriter,
   place: string | undefined,
 ) {
@@ -68,7 +67,7 @@ async function follow(
     const resolved = { ...options, filters };
     const isKept = given !== undefined && place !== undefined;
     const file = isKept ? new WatchStateFile(given, place, service.baseUrl, filters, EVENT_WATCH) : undefined;
-    const deadline = startDeadline(timeout, context);
+    const deadline = startDeadline(context, timeout);
     const names = options.isSampled ? new SubscriptionNames(service) : undefined;
     const progress: Progress = { printed: 0, trouble: undefined };
     try {
@@ -99,7 +98,7 @@ interface Following {
 
 async function followUntilEnd(
   options: WatchOptions,
-  { context, reporter }: WatchCall,
+  { context, reporter }: Call,
   createWriter: CreateWriter,
   { service, file, names, deadline, progress }: Following,
 ): Promise<void> {
