@@ -1,3 +1,4 @@
+import type { Context } from '../context.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import {
   ADDRESS_HEAD,
@@ -26,9 +27,9 @@ import {
 } from '../formats/summary-words.ts';
 import { type Table, type TableLook, tableWithNote } from '../formats/table.ts';
 import { NONE, OR_EARLIER } from '../formats/table-layout.ts';
-import { type Health, NO_EVENTS } from '../questions/health-row.ts';
+import { type Health, NO_EVENTS, subscriptionIdOf } from '../questions/health-row.ts';
 import { takesUnicode } from '../terminal/palette.ts';
-import { grouped } from '../terminal/terminal-text.ts';
+import { grouped, shortened } from '../terminal/terminal-text.ts';
 import { type Instant, milliseconds } from '../time/instant.ts';
 import type { HealthReport } from './health.ts';
 import { healthJson, healthMembers } from './health-json.ts';
@@ -45,7 +46,7 @@ export async function printHealth(
   const span = windowText(report, options);
   const isOver = isPast(options, report.before, call.context.clock.now());
   const counts = rows.length === 0 ? nothingText(report, span) : `${statesText(rows, isOver)}, ${span}`;
-  const table = healthTable(report, options.filters, takesUnicode(call.context), isOver);
+  const table = healthTable(report, options.filters, { isOver, context: call.context });
   const isOrderHidden = rows.some((row, index) => hasLowerRate(rows[index - 1], row));
   const notes = isOrderHidden ? [WORST_FIRST] : [];
   const summary: Summary = {
@@ -96,7 +97,14 @@ function hasLowerRate(above: Health | undefined, { state, failed, events }: Heal
 /** Columns with a higher rank are left out earlier. */
 const RANKS = { empty: 5, lastTen: 4, error: 3, lastFailure: 2, lastSuccess: 1 } as const;
 
-function healthTable(report: HealthReport, { zone }: EventFilters, unicode: boolean, isOver: boolean): Table {
+interface TableOptions {
+  readonly isOver: boolean;
+  readonly context: Pick<Context, 'stdout' | 'environment' | 'machine'>;
+}
+
+function healthTable(report: HealthReport, { zone }: EventFilters, { isOver, context }: TableOptions): Table {
+  const { isTerminal } = context.stdout;
+  const unicode = takesUnicode(context);
   const { rows, by } = report;
   const time = (instant: Instant | undefined) => zone.shown(toSeconds(instant));
   const isNamed = rows.some(({ who }) => who !== null);
@@ -142,7 +150,7 @@ function healthTable(report: HealthReport, { zone }: EventFilters, unicode: bool
     ],
     rows: rows.map((row) => [
       ...(isNamed ? [row.who ?? NONE] : []),
-      ...(hasAddress ? [row.address ?? NONE] : []),
+      ...(hasAddress ? [addressOf(row, isTerminal)] : []),
       ...row.values.map((value) => (value === null ? NONE : anyText(value))),
       isQuiet(row) ? 'no events' : row.state,
       `${grouped(row.failed)} of ${grouped(row.events)}`,
@@ -154,6 +162,15 @@ function healthTable(report: HealthReport, { zone }: EventFilters, unicode: bool
       marks(row.recent),
     ]),
   };
+}
+
+/** The beginning of a GUID and an ellipsis. */
+const SHORT_ID_CHARACTERS = 9;
+
+/** On a narrow terminal, this cell may be all that shows whose row it is. */
+function addressOf(row: Health, isTerminal: boolean): string {
+  const id = isTerminal ? subscriptionIdOf(row) : undefined;
+  return row.address ?? (id === undefined ? NONE : shortened(id, SHORT_ID_CHARACTERS));
 }
 
 /** The values of the fields come first. */

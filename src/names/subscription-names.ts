@@ -25,6 +25,8 @@ const PATIENCE_MS = 1_500;
 /** Most unlisted subscriptions requested one by one. */
 const MAX_ASKED = 20;
 
+const SHORT_ID_CHARACTERS = 8;
+
 /** The state of the list: known, not offered by this service, or the error. */
 type Listing = 'known' | 'not offered' | Error;
 
@@ -108,15 +110,22 @@ export class SubscriptionNames {
     const isAlone = this.all.every(
       (other) => other === subscription || shownAddress(other.callbackUrl ?? '') !== name,
     );
-    return isAlone ? name : `${name} ${subscription.id.slice(0, 8)}`;
+    return isAlone ? name : `${name} ${this.#shortIdOf(subscription)}`;
   }
 
-  /** `hooks.example.com/in`, `hooks.example.com/in, off` or `gone`; undefined if unknown. */
+  /** `hooks.example.com/in`, `hooks.example.com/in, off` or `1f0c5a77, gone`; undefined if unknown. */
   labelOf(id: string): string | undefined {
-    const state = this.of(id)?.state;
-    if (state === undefined) return undefined;
-    const parts = [this.nameOf(id), state === 'on' ? undefined : state].filter((part) => part !== undefined);
-    return parts.length === 0 ? undefined : parts.join(', ');
+    const subscription = this.of(id);
+    const name = this.nameOf(id);
+    if (!subscription || subscription.state === 'on') return name;
+    return `${name ?? this.#shortIdOf(subscription)}, ${subscription.state}`;
+  }
+
+  /** Returns the start of the id, or all of it if another known id starts the same. */
+  #shortIdOf({ id }: NamedSubscription): string {
+    const start = id.slice(0, SHORT_ID_CHARACTERS);
+    const isAlone = this.all.every((other) => other.id === id || !other.id.startsWith(start));
+    return isAlone ? start : id;
   }
 
   get isListed(): boolean {

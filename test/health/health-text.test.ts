@@ -103,6 +103,18 @@ describe('the table of events health', () => {
     });
   });
 
+  test('names a subscription without an address by the start of its id on a terminal', async () => {
+    const id = 'aa66d24e-de9e-47e1-8d86-3ab59e571dd5';
+    const named = { ...FAILING, address: 'hooks.example.com/in' };
+    const rows = [rowOf('5', named), rowOf(id, { state: 'gone', failed: 1, events: 2, recent: 'FS' })];
+    const second = async (width?: number) =>
+      (await printed(report(rows), width === undefined ? {} : { width })).lines[2]
+        ?.split(/ {2,}/)
+        .slice(0, 3);
+    expect(await second(80)).toEqual(['aa66d24e…', 'gone', '1 of 2']);
+    expect(await second()).toEqual(['-', id, 'gone']);
+  });
+
   test.each<[boolean, string, Partial<Health>, Partial<Health>]>([
     [true, 'a higher rate follows', { failed: 40, events: 50 }, { failed: 1, events: 1 }],
     [false, 'a lower rate follows', { failed: 40, events: 50 }, { failed: 1, events: 2 }],

@@ -73,12 +73,12 @@ describe('one subscription', () => {
     await names.learn(ids.slice(0, 15));
     await names.learn(ids);
     expect(asked).toEqual(['mine', ...ids.slice(0, 20)]);
-    expect(names.labelOf('id-19')).toBe('gone');
+    expect(names.labelOf('id-19')).toBe('id-19, gone');
     expect(names.labelOf('id-20')).toBeUndefined();
   });
 
   test.each<[string, Answer | Error, string | undefined]>([
-    ['the service does not know', json({}, 404), 'gone'],
+    ['the service does not know', json({}, 404), `${ID.slice(0, 8)}, gone`],
     ['the service fails to send', json(subscription, 500), undefined],
     ['is answered with another', json({ ...subscription, subscriptionId: OTHER }), undefined],
     [
@@ -94,6 +94,26 @@ describe('one subscription', () => {
     expect(names.labelOf(ID)).toBe(label);
     expect(names.all).toHaveLength(label === undefined ? 0 : 1);
   });
+});
+
+test('two subscriptions never have the same label, whatever is known of them', async () => {
+  const twin = { ...subscription, subscriptionId: `${ID.slice(0, -1)}0` };
+  const [third, fourth] = [OTHER, `${OTHER.slice(0, -1)}0`];
+  const nameless = 'aa66d24e-de9e-47e1-8d86-3ab59e571dd5';
+  const { names } = namesOf({
+    mine: json({ items: [subscription, twin] }),
+    [third]: json({}, 404),
+    [fourth]: json({}, 404),
+    [nameless]: json({ subscriptionId: nameless, isEnabled: false }),
+  });
+  await names.learn([third, fourth, nameless]);
+  expect([ID, twin.subscriptionId, third, fourth, nameless].map((id) => names.labelOf(id))).toEqual([
+    `a.example/in ${ID}`,
+    `a.example/in ${twin.subscriptionId}`,
+    `${third}, gone`,
+    `${fourth}, gone`,
+    'aa66d24e, off',
+  ]);
 });
 
 describe('the list', () => {
@@ -160,7 +180,7 @@ test('names are addresses, with the beginning of the id where two look the same'
     ['a.example/in bbbbbbbb', 'a.example/in bbbbbbbb, off'],
     ['c.example/in', 'c.example/in, off'],
     [undefined, undefined],
-    [undefined, 'off'],
+    [undefined, 'eeeeeeee, off'],
   ]);
   expect(names.nameOf('unknown')).toBeUndefined();
 });

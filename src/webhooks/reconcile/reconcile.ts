@@ -20,7 +20,7 @@ export interface ReconciliationReport extends ReconciliationResult {
   readonly received: number;
   /** A subscription's address as it may be shown; undefined if unknown. */
   readonly addressOf: (subscriptionId: string) => string | undefined;
-  /** Its address and state, as tables show them; several that are gone have the same label. */
+  /** Its address and state, as tables show them. */
   readonly labelOf: (subscriptionId: string) => string | undefined;
 }
 

@@ -95,7 +95,7 @@ function subscriptionTable(report: ReconciliationReport, zone: TimeZone): Table 
   return {
     heads: [
       ...(isNamed ? [whoHead('address')] : []),
-      { ...whoHead('subscriptionId'), ...(isNamed ? SECOND_ID : {}) },
+      { ...whoHead('subscriptionId'), ...(isNamed ? { ...SECOND_ID, restoreOrder: 1 } : {}) },
       { title: 'missing', kind: 'number' },
       { title: 'FAILED', kind: 'number' },
       { title: 'SUCCESS', kind: 'number' },
