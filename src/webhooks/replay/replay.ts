@@ -19,7 +19,7 @@ import { canPrompt, confirm } from '../../terminal/prompt.ts';
 import { warnOfDoubts } from '../../terminal/reporter.ts';
 import { grouped } from '../../terminal/terminal-text.ts';
 import { apiTokenOrWarning } from '../api-token.ts';
-import { createHandler, isTaken, reasonOf } from '../forward.ts';
+import { createHandler, createPace, isTaken, reasonOf } from '../forward.ts';
 import {
   createEventReader,
   eventPrinter,
@@ -33,7 +33,6 @@ import {
   onlySubscription,
   searchToForward,
 } from '../found-events.ts';
-import { createPace } from '../pace.ts';
 
 /**
  * The service, by a search or by ids on standard input; or the place named by `--from`: all its events, or
