@@ -5,7 +5,7 @@ import { ExitCode } from '../errors.ts';
 import { temporaryFolder } from '../files/folders.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import type { FilterFlags } from '../filters/filter-flags.ts';
-import { FILTER_FLAGS } from '../filters/filter-words.ts';
+import { FILTER_FLAGS } from '../filters/filter-flags.ts';
 import { resolveFilters } from '../filters/resolve-filters.ts';
 import { subscriptionIdsOf } from '../formats/item-table.ts';
 import { loadDraw } from '../formats/table-drawing.ts';

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { type Advice, advise, hooktrail } from '../advice.ts';
-import { fieldFlag } from '../filters/filter-words.ts';
-import { filterKeys } from '../items/filter-keys.ts';
+import { type FilterField, filterKeys } from '../items/filter-keys.ts';
 import { wordsOf } from './help-text.ts';
 
 const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
@@ -91,6 +90,10 @@ export const FLAG_SYNONYMS: readonly (readonly [typed: string, ...meanings: stri
   ['--curl', 'search --curl'],
   ...filterKeys.map(({ field, flag }) => [fieldFlag(field), `--${flag}`] as const),
 ];
+
+function fieldFlag(field: FilterField): string {
+  return `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
 
 /** Secrets that people type as arguments, where other users and the shell's history see them. */
 export const SECRET_FLAGS: readonly (readonly [typed: string, next: Advice])[] = [

@@ -13,7 +13,6 @@ import { dateAfter } from '../time/period.ts';
 import { resolveTime, type Time } from '../time/resolve-time.ts';
 import { notATime } from '../time/time-advice.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
-import { escapeCommas } from './filter-words.ts';
 
 export type PublishStatus = 'SUCCESS' | 'FAILED';
 
@@ -285,6 +284,11 @@ export class EventFilters implements FilterParts {
       return [`--${name}`, takesText(name) ? escapeCommas(value) : value];
     });
   }
+}
+
+/** A comma separates values on a command line. */
+export function escapeCommas(value: string): string {
+  return value.replaceAll(',', '\\,');
 }
 
 function takesText(name: string): boolean {

@@ -34,6 +34,20 @@ export interface FilterFlags extends Readonly<Partial<Record<FilterFlagName, str
   readonly from?: string;
 }
 
+/** Without `--failed`, which is short for a status. */
+export const FILTER_FLAGS: readonly string[] = [
+  'after',
+  'since',
+  'before',
+  'until',
+  'day',
+  'month',
+  ...filterKeys.map(({ flag }) => flag),
+  'where',
+  'grep',
+  'marketplace',
+];
+
 const FILTERS = 'Filters:';
 
 export function addFilterFlags(command: Command): Command {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Call } from '../command.ts';
 import type { Clock } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
-import { escapeCommas } from '../filters/filter-words.ts';
+import { escapeCommas } from '../filters/event-filters.ts';
 import { type FilterKey, filterKeys } from '../items/filter-keys.ts';
 import { refuseFileOfValues } from '../items/item-conditions.ts';
 import { isObject } from '../items/items.ts';

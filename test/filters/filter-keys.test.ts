@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { addFilterFlags, eventFilters } from '../../src/filters/filter-flags.ts';
-import { FILTER_FLAGS } from '../../src/filters/filter-words.ts';
+import { addFilterFlags, eventFilters, FILTER_FLAGS } from '../../src/filters/filter-flags.ts';
 import { filterKeys } from '../../src/items/filter-keys.ts';
 import { Items } from '../../src/items/items.ts';
 import { queryString } from '../../src/paging/event-query.ts';
