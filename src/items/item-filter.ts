@@ -1,11 +1,12 @@
 import { type TimeZone, UTC } from '../time/time-zone.ts';
+import { comparableForm } from './comparable-text.ts';
 import { ConditionDoubt } from './condition-doubt.ts';
 import { ConditionMatch } from './condition-match.ts';
 import { MISSING } from './field-cursor.ts';
 import { FieldReader } from './field-reader.ts';
 import type { Condition } from './item-conditions.ts';
 import type { Items } from './items.ts';
-import { textFinder } from './text-finder.ts';
+import { rawText, someToken } from './json-scanner.ts';
 
 /** Keeps items that fulfil all conditions and contain any of the texts, in a value or a name. */
 export interface KeepItems {
@@ -63,6 +64,25 @@ function textTest(texts: readonly string[]): Test {
   if (texts.length === 0) return () => true;
   const finders = texts.map(textFinder);
   return (bytes, start, end) => finders.some((find) => find(bytes, start, end));
+}
+
+/** With one of these, a match in the item's text may span tokens or be part of an escape. */
+const STRUCTURE = /["\\{}[\],:]/;
+
+/** Searches values and names, in any case and normalization. */
+function textFinder(wanted: string): (bytes: Buffer, start: number, end: number) => boolean {
+  const formOf = comparableForm(wanted);
+  const form = formOf(wanted);
+  const mayCrossTokens = STRUCTURE.test(wanted);
+  const hasWanted = (text: string) => formOf(text).includes(form);
+  return (bytes, start, end) => {
+    const text = bytes.toString('utf8', start, end);
+    const hasEscapes = text.includes('\\');
+    // Without escapes, the item's JSON text contains every value's text.
+    if (!hasEscapes && !hasWanted(text)) return false;
+    if (!hasEscapes && !mayCrossTokens) return true;
+    return someToken(bytes, start, end, (at, to) => hasWanted(rawText(bytes, at, to)));
+  };
 }
 
 class Trial {
