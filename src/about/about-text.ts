@@ -276,19 +276,17 @@ function largestFacts(about: About, zone: TimeZone, tense: Tense): Fact[] {
   return [{ label: 'largest', text: `${outageText(about, largest, zone, tense)}, ${failures}` }];
 }
 
-function sharedText({ shared, health }: About, tense: Tense): string {
-  const { subscriptions, withFailures, failing } = shared;
-  const others = withFailures - 1;
-  if (subscriptions === 1) return 'no other subscription has events in this time';
-  if (others <= 0) {
+function sharedText({ others }: About, tense: Tense): string {
+  const { subscriptions, withFailures, failing } = others;
+  if (subscriptions === 0) return 'no other subscription has events in this time';
+  if (withFailures === 0) {
     const none =
-      subscriptions === 2
+      subscriptions === 1
         ? 'the other subscription did not fail'
-        : `none of the ${grouped(subscriptions - 1)} other subscriptions failed`;
+        : `none of the ${grouped(subscriptions)} other subscriptions failed`;
     return `${none}: ${tense.isOver ? 'it was' : 'it is'} this one's endpoint`;
   }
-  const more = health.state === 'failing' ? failing - 1 : failing;
-  return `${grouped(others)} of the ${grouped(subscriptions - 1)} other subscriptions failed too, ${tense.stillFailing(grouped(more), more === 1)}`;
+  return `${grouped(withFailures)} of the ${grouped(subscriptions)} other subscriptions failed too, ${tense.stillFailing(grouped(failing), failing === 1)}`;
 }
 
 function commandsOf(about: About, { from, filters }: SummaryOptions): AdvisedCommand[] {
@@ -330,9 +328,9 @@ function pagesOfFailing(
 }
 
 /** True if the endpoint is known and seems to be at fault: it still fails, or no other subscription does. */
-function isEndpointToCheck({ address, endpoint, health, shared }: About): boolean {
+function isEndpointToCheck({ address, endpoint, health, others }: About): boolean {
   const isKnown = address !== null && endpoint !== 'gone';
-  const isOfEndpoint = health.state === 'failing' || shared.withFailures <= 1;
+  const isOfEndpoint = health.state === 'failing' || others.withFailures === 0;
   return isKnown && health.failed > 0 && isOfEndpoint;
 }
 

@@ -62,6 +62,8 @@ export interface About {
   readonly silence: Silence | undefined;
   readonly causes: readonly Cause[];
   readonly shared: Shared;
+  /** Like `shared`, without the subject's own subscriptions. */
+  readonly others: Shared;
   readonly latency: { readonly field: string; readonly percentiles: Percentiles } | undefined;
 }
 
@@ -153,7 +155,8 @@ export async function askAbout(
       largestOutage: reading.largestOutage(),
       name: health.who,
       causes: await reading.causes(filters.zone),
-      shared: reading.shared(),
+      shared: reading.shared(names),
+      others: reading.shared(names, ids),
       latency: reading.latency(),
     };
   });
@@ -257,12 +260,16 @@ class AboutQuestions {
     return this.receivers.result().size === 1 ? findLargestOutage(this.#own) : undefined;
   }
 
-  shared(): Shared {
-    const rows = this.everyone.result();
+  /** Counts all subscriptions except `own`. One that is off or gone is not failing. */
+  shared(names: SubscriptionNames | undefined, own: ReadonlySet<string> = new Set()): Shared {
+    // The list has only those that are switched on.
+    const isActive = (id: unknown) => !names?.isListed || names.of(String(id))?.state === 'on';
+    const ownIds = new Set([...own].map((id) => id.toLowerCase()));
+    const rows = this.everyone.result().filter(({ values: [id] }) => !ownIds.has(String(id).toLowerCase()));
     return {
       subscriptions: rows.length,
       withFailures: rows.filter(({ failed }) => failed > 0).length,
-      failing: rows.filter(({ state }) => state === 'failing').length,
+      failing: rows.filter(({ state, values: [id] }) => state === 'failing' && isActive(id)).length,
     };
   }
 

@@ -348,7 +348,7 @@ describe('events about', () => {
         'outage         from 2026-11-20 09:00Z, goes on, last failure after 3 h',
         'last failure   2026-11-20 12:00:00Z',
         'last success   2026-11-20 12:20:00Z',
-        "shared         none of the 2 other subscriptions failed: it is this one's endpoint",
+        "shared         the other subscription did not fail: it is this one's endpoint",
         'last ten       ··✗··✗··✗·',
         '',
         `next: hooktrail events about ${OWN} --since 2026-11-20 --until 2026-11-20T13:00 --from FILE`,

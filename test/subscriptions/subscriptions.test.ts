@@ -206,6 +206,11 @@ test('tables show the address of a subscription, off where it is switched off, a
   expect(onTerminal.stdout).not.toContain(SECRET);
 });
 
+test('about counts no subscription that is off among those that still fail', async () => {
+  const { shared } = JSON.parse((await at.run(['events', 'about', ON, '--json'])).stdout);
+  expect(shared).toEqual({ subscriptions: 3, withFailures: 1, failing: 0 });
+});
+
 test('JSON and CSV of a search are those of the items, and ask for no subscription', async () => {
   await at.run(['events', 'search', '--ndjson']);
   await at.run(['events', 'search', '--csv']);
