@@ -626,6 +626,6 @@ test('fills the screen exactly, whatever its size, the events and the keys', asy
         expect(lines()).toHaveLength(rows);
       },
     ),
-    { numRuns: faultRounds(sampleSize(12, 50), 1500) },
+    { numRuns: faultRounds(sampleSize(6, 50), 1500) },
   );
 });

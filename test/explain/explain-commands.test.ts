@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { createHome } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
-import { faultRounds, randomOf } from '../support/seed.ts';
+import { faultRounds, randomOf, sampleSize } from '../support/seed.ts';
 import { drawOf } from './planted-causes.ts';
 
 const GUIDS = [
@@ -162,7 +162,7 @@ test('each command that explain prints lists exactly the events that it counts',
   const draw = drawOf(() => random.float());
   let causes = 0;
   // Some histories have no cause.
-  for (let round = 0; round < faultRounds(6, 500) || causes <= FEWEST_CAUSES; round++) {
+  for (let round = 0; round < faultRounds(sampleSize(3, 6), 500) || causes <= FEWEST_CAUSES; round++) {
     const lines = historyOf(draw);
     await writeFile(file, lines.join('\n'));
     const run = async (...words: string[]) => {

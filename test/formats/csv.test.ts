@@ -212,7 +212,7 @@ describe('--csv', () => {
         for (const separator of [',', ';', '\t'])
           expect(cellsBy(separator, text).filter((one) => /^[=@-]/.test(one))).toEqual([]);
       }),
-      { numRuns: sampleSize(250, 1000) },
+      { numRuns: sampleSize(100, 1000) },
     );
   });
 

@@ -417,7 +417,7 @@ describe('a table on a terminal', () => {
           }
         },
       ),
-      { numRuns: faultRounds(sampleSize(30, 100), 3000) },
+      { numRuns: faultRounds(sampleSize(12, 100), 3000) },
     );
   });
 
@@ -442,7 +442,7 @@ describe('a table on a terminal', () => {
           expect(stringWidth(line)).toBeLessThanOrEqual(width);
         }
       }),
-      { numRuns: faultRounds(sampleSize(30, 100), 3000) },
+      { numRuns: faultRounds(sampleSize(12, 100), 3000) },
     );
   });
 });

@@ -4,7 +4,7 @@ import type { Random } from '../../src/sandbox/random.ts';
 import { clock, NOON } from '../support/clock.ts';
 import type { Fault } from '../support/sandbox.ts';
 import { type Searching, startSearching, valuesIn } from '../support/searching.ts';
-import { faultRounds, noteFaults, randomOf } from '../support/seed.ts';
+import { faultRounds, noteFaults, randomOf, sampleSize } from '../support/seed.ts';
 import { type MadeEvent, type PlainChange, plainChanges } from './plain-alarm.ts';
 
 /** Subscriptions of the sandbox that are on, in the order of its list, in which changes are reported. */
@@ -129,7 +129,7 @@ test('drawn histories: each change is printed once, whatever happens to service,
   timeout: 1_800_000,
 }, async () => {
   const random = randomOf('histories of an alarm');
-  const rounds = faultRounds(3, 150);
+  const rounds = faultRounds(sampleSize(2, 3), 150);
   for (let round = 0; round < rounds; round++) {
     clock.set(NOON);
     await using at = await startSearching({ events: 0, tokenLifetimeSeconds: 1e6 });

@@ -11,6 +11,7 @@ import { memberPath, parseFieldPath } from '../../src/items/field-path.ts';
 import { type Instant, instantAt } from '../../src/time/instant.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 import type { WatchedItem } from '../../src/watch/watch-follower.ts';
+import { sampleSize } from '../support/seed.ts';
 import { textInShape } from '../support/shape.ts';
 import { type MadeEvent, plainChanges } from './plain-alarm.ts';
 
@@ -97,7 +98,7 @@ describe('rows of a watch', () => {
             );
         },
       ),
-      { numRuns: 300 },
+      { numRuns: sampleSize(100, 300) },
     );
   });
 

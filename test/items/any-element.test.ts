@@ -161,7 +161,7 @@ describe('--where on any element of a list', () => {
           expect(keeps({ list }, condition(`list[]${behind}`))).toBe(expected);
         },
       ),
-      { numRuns: sampleSize(125, 500) },
+      { numRuns: sampleSize(50, 500) },
     );
   });
 

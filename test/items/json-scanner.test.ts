@@ -117,7 +117,7 @@ describe('a value', () => {
       fc.property(mutated, (text) => {
         expect(accepts(text)).toBe(parses(text));
       }),
-      { numRuns: sampleSize(300, 3000) },
+      { numRuns: sampleSize(100, 3000) },
     );
   });
 });

@@ -47,7 +47,7 @@ describe('the query keys of a search', () => {
           { operator: 'limit', args: ['1', '500'] },
         ]);
       }),
-      { numRuns: sampleSize(500, 2000) },
+      { numRuns: sampleSize(200, 2000) },
     );
   });
 

@@ -62,7 +62,7 @@ describe('the items of a page', () => {
           expect(texts(page)).toEqual(items.map((item) => JSON.stringify(item)));
         },
       ),
-      { numRuns: sampleSize(250, 1000) },
+      { numRuns: sampleSize(100, 1000) },
     );
   });
 

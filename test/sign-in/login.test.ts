@@ -6,6 +6,7 @@ import { checkResponse, expectedOf } from '../../src/sign-in/authorization.ts';
 import { changed, redirectOf, visit } from '../support/browser.ts';
 import { startHooktrail } from '../support/program.ts';
 import { editJson } from '../support/sandbox.ts';
+import { sampleOf } from '../support/seed.ts';
 import { useSigningIn } from '../support/signing-in.ts';
 
 const at = useSigningIn();
@@ -251,7 +252,7 @@ const wrappings: [string, (text: string) => string][] = [
   ['single quotes around it', (text) => ` '${text}' `],
 ];
 
-describe.each(wrappings)('with %s', (_, wrapped) => {
+describe.each(sampleOf('wrapped secrets', 2, wrappings))('with %s', (_, wrapped) => {
   const secret = () => wrapped(at.sandbox.settings.clientSecret);
 
   test('a client secret is read without that, wherever it comes from', async () => {

@@ -46,7 +46,7 @@ export function drawnCases<Case>(name: string, few: number, cases: readonly Case
 }
 
 /** Returns the cases: with `npm test` `few` of them, which the run's seed draws; `.ci/run` tries all. */
-export function sampleOf<Case>(name: string, few: number, cases: readonly Case[]): Case[] {
+export function sampleOf<const Case>(name: string, few: number, cases: readonly Case[]): Case[] {
   return isSampled ? drawnCases(name, few, cases) : [...cases];
 }
 

@@ -157,6 +157,6 @@ test('the usual form of a time is read as the others are, also where it is no ti
       const other = parseInstant(usual.replace('Z', 'z'));
       expect(other && { ...other, text: usual }).toEqual(isShown ? expected : undefined);
     }),
-    { numRuns: sampleSize(500, 2000) },
+    { numRuns: sampleSize(200, 2000) },
   );
 });

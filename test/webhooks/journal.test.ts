@@ -20,7 +20,7 @@ import { eventKey } from '../../src/ids/event-keys.ts';
 import { defaultJournal, type Journal, openJournal, readJournal } from '../../src/webhooks/journal.ts';
 import { createContext, thisMachine } from '../support/context.ts';
 import { held, key, refuse, take, useJournalFolder } from '../support/journal.ts';
-import { drawnCases } from '../support/seed.ts';
+import { drawnCases, sampleSize } from '../support/seed.ts';
 
 const place = useJournalFolder();
 const NOW = Date.UTC(2026, 10, 20, 12);
@@ -588,7 +588,7 @@ test('any beginning of a journal is a journal with the events that are whole in 
   const ends = upTo(whole.length + 1).map((end) => end - 1);
   // Most can go wrong at the end of a line.
   const atLines = ends.filter((end) => sizes.some((size) => Math.abs(size - end) <= 1));
-  for (const size of new Set([...atLines, ...drawnCases('beginnings', 24, ends)])) {
+  for (const size of new Set([...atLines, ...drawnCases('beginnings', sampleSize(8, 24), ends)])) {
     await writeFile(place.file, whole.subarray(0, size));
     let journal = await place.open();
     const count = sizes.filter((end) => end <= size).length - 1;
@@ -606,7 +606,7 @@ test('a changed byte costs no event but the one that it belongs to, and the one 
   const { whole, sizes } = await grown(4);
   const start = sizes[0] as number;
   const places = Array.from({ length: whole.length - start }, (_, index) => start + index);
-  for (const at of drawnCases('changed bytes', 60, places)) {
+  for (const at of drawnCases('changed bytes', sampleSize(20, 60), places)) {
     // Over the lines, which have 44 bytes, each place meets each change.
     const change = [0x01, 0x10, 0x80][at % 3] as number;
     const damaged = Buffer.from(whole);
