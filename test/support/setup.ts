@@ -23,7 +23,7 @@ machine.giveDate(() => clock.now());
 // The hooks of the file before may have moved it, as by an export that waits for its end.
 clock.reset();
 useShape(inject('shape'));
-fc.configureGlobal({ seed, numRuns: sampleSize(30, 100) });
+fc.configureGlobal({ seed, numRuns: sampleSize(12, 100) });
 
 // A file may begin where the last one of its worker ended, in a folder that is gone.
 const folder = path.join(import.meta.dirname, '../..');
