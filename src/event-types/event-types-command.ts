@@ -28,8 +28,7 @@ function optionsOf(call: Call<Flags>) {
 }
 
 export async function run(call: Call<Flags>): Promise<void> {
-  const { match, format, limit } = optionsOf(call);
+  const options = optionsOf(call);
   const { listEventTypes } = await import('./list-event-types.ts');
-  const { createItemWriter } = await import('../formats/formats.ts');
-  await listEventTypes(match, limit, call, () => createItemWriter(format, call.context, call.reporter));
+  await listEventTypes(options, call);
 }

@@ -1,18 +1,24 @@
 import type { Call } from '../command.ts';
 import { askEventTypes, keepEventTypes } from '../filters/event-types.ts';
-import type { Items, ItemWriter } from '../items/items.ts';
+import type { FormatOptions } from '../formats/format-flags.ts';
+import { createItemWriter } from '../formats/formats.ts';
+import type { Items } from '../items/items.ts';
 import { scalarsText } from '../items/json-scanner.ts';
 import { withService } from '../sign-in/session.ts';
 
+interface ListTypesOptions {
+  readonly match: string | undefined;
+  readonly limit: number | undefined;
+  readonly format: FormatOptions;
+}
+
 /** Prints the types on offer that hold `match`, at most `limit`, and remembers them for shell completion. */
 export async function listEventTypes(
-  match: string | undefined,
-  limit = Number.POSITIVE_INFINITY,
+  { match, limit = Number.POSITIVE_INFINITY, format }: ListTypesOptions,
   call: Call,
-  createWriter: () => Promise<ItemWriter>,
 ): Promise<void> {
   await withService(call, async (service) => {
-    const writer = await createWriter();
+    const writer = await createItemWriter(format, call.context, call.reporter);
     try {
       const { items: all } = (await askEventTypes(service)).page;
       await keepEventTypes(all, service);

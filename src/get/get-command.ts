@@ -72,9 +72,6 @@ export async function run(call: Call<EventFlags>): Promise<ExitCode> {
   if (!options.ids && context.stdin.isTerminal)
     reporter.notice('reading event ids from the terminal, one per line');
   const { getEvents } = await import('./get-events.ts');
-  const { createItemWriter } = await import('../formats/formats.ts');
-  const missing = await getEvents(options, call, (names) =>
-    createItemWriter({ ...options.format, names }, context, reporter),
-  );
+  const missing = await getEvents(options, call);
   return missing > 0 ? ExitCode.notFound : ExitCode.done;
 }

@@ -2,6 +2,8 @@ import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { ServiceError } from '../errors.ts';
 import { resolveFilters } from '../filters/resolve-filters.ts';
+import type { FormatOptions } from '../formats/format-flags.ts';
+import { createItemWriter } from '../formats/formats.ts';
 import type { Service } from '../http/service.ts';
 import { EMPTY_LIST, idsOfInput } from '../ids/event-ids.ts';
 import { memberPath } from '../items/field-path.ts';
@@ -30,15 +32,14 @@ export interface GetOptions extends SourceOptions {
   /** True if nothing is printed without items; other formats need their start and end. */
   readonly isForPeople: boolean;
   readonly takesNames: boolean;
+  readonly format: FormatOptions;
 }
 
 /** Prints the events in the order of the ids, and warns of missing ones. Returns their number. */
-export async function getEvents(
-  options: GetOptions,
-  call: Call,
-  createWriter: (names?: SubscriptionNames) => Promise<ItemWriter>,
-): Promise<number> {
+export async function getEvents(options: GetOptions, call: Call): Promise<number> {
   const { ids, mayBeEmpty, from } = options;
+  const createWriter = (names?: SubscriptionNames) =>
+    createItemWriter({ ...options.format, names }, call.context, call.reporter);
   const onEmpty = () => call.reporter.notice(EMPTY_LIST);
   const source: Ids = (ending) => ids ?? idsOfInput(call.context, ending, mayBeEmpty ? onEmpty : undefined);
   if (from !== undefined)

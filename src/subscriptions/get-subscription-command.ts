@@ -22,7 +22,7 @@ export function declare(command: Command): void {
 }
 
 export async function run(call: Call<Flags>): Promise<void> {
-  const { flags, args, context, reporter } = call;
+  const { flags, args, context } = call;
   const format = formatOptions(flags, 'subscriptions');
   const isGiven = [flags.output, flags.json, flags.ndjson, flags.csv, flags.fields].some(Boolean);
   const isForProgram = flags.jq !== undefined || !context.stdout.isTerminal;
@@ -30,6 +30,5 @@ export async function run(call: Call<Flags>): Promise<void> {
   const isUsual = !isGiven && (flags.jq !== undefined || !flags.outputFile);
   const options = isUsual ? { ...format, format: usual } : format;
   const { printSubscription } = await import('./subscriptions.ts');
-  const { createItemWriter } = await import('../formats/formats.ts');
-  await printSubscription(args[0] as string, call, () => createItemWriter(options, context, reporter));
+  await printSubscription(args[0] as string, options, call);
 }

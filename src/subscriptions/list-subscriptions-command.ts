@@ -41,7 +41,7 @@ const usual = (areAllWanted: boolean) => ({
 });
 
 export async function run(call: Call<Flags>): Promise<void> {
-  const { flags, context, reporter } = call;
+  const { flags } = call;
   const format = formatOptions(flags, 'subscriptions');
   const isExact = !formatTraits(format.format).hasColumns;
   const note = (count: number) =>
@@ -52,7 +52,5 @@ export async function run(call: Call<Flags>): Promise<void> {
   const own = { ...ownNote, ...(format.fields ? {} : usual(areAllWanted)) };
   const options = isExact ? format : { ...format, ...own };
   const { printSubscriptions } = await import('./subscriptions.ts');
-  const { createItemWriter } = await import('../formats/formats.ts');
-  const listing = { isMasked: !isExact, areAllWanted };
-  await printSubscriptions(listing, call, () => createItemWriter(options, context, reporter));
+  await printSubscriptions({ isMasked: !isExact, areAllWanted, format: options }, call);
 }

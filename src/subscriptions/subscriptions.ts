@@ -1,8 +1,10 @@
 import { type Advice, advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { NO_SUBSCRIPTIONS, namedSubscription } from '../filters/resolve-filters.ts';
+import type { FormatOptions } from '../formats/format-flags.ts';
+import { createItemWriter } from '../formats/formats.ts';
 import { apiUrl } from '../http/service.ts';
-import { Items, type ItemWriter, isObject, pastedGuid } from '../items/items.ts';
+import { Items, isObject, pastedGuid } from '../items/items.ts';
 import { shownAddress } from '../names/callback-address.ts';
 import { keepSubscriptions } from '../names/kept-subscriptions.ts';
 import { LIST_PATH, type NamedSubscription, subscriptionOf } from '../names/subscription-names.ts';
@@ -16,12 +18,12 @@ import { IS_ENABLED, STATE, SubscriptionText } from './subscription-text.ts';
 export interface ListOptions {
   readonly isMasked: boolean;
   readonly areAllWanted: boolean;
+  readonly format: FormatOptions;
 }
 
 export async function printSubscriptions(
-  { isMasked, areAllWanted }: ListOptions,
+  { isMasked, areAllWanted, format }: ListOptions,
   call: Call,
-  createWriter: () => Promise<ItemWriter>,
 ): Promise<void> {
   const { context, reporter } = call;
   await withService(call, async (service) => {
@@ -34,7 +36,7 @@ export async function printSubscriptions(
     const asking = { service, client, now: serviceTime ?? context.clock.now(), call };
     const inactive = areAllWanted ? await findInactive(ids, asking) : undefined;
     const items = inactive ? withStates(page.items, inactive) : page.items;
-    const writer = await createWriter();
+    const writer = await createItemWriter(format, context, reporter);
     if (items.count > 0) await writer.write(isMasked ? masked(items) : items, true);
     await writer.end?.();
     if (isMasked) reporter.notice(inactive ? allText(listed, inactive) : activeText(listed));
@@ -89,15 +91,11 @@ function masked(items: Items): Items {
   return Items.of(texts.map((text) => Buffer.from(text)));
 }
 
-export async function printSubscription(
-  word: string,
-  call: Call,
-  createWriter: () => Promise<ItemWriter>,
-): Promise<void> {
+export async function printSubscription(word: string, format: FormatOptions, call: Call): Promise<void> {
   await withService(call, async (service) => {
     const id = pastedGuid(word) ?? (await namedSubscription(word, service, call.reporter)).id;
     const { text } = await readSubscription(id, service, call.context);
-    const writer = await createWriter();
+    const writer = await createItemWriter(format, call.context, call.reporter);
     await writer.write(text.compact(), true);
     await writer.end?.();
   });
