@@ -24,8 +24,9 @@ import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, milliseconds } from '../time/instant.ts';
 import { SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import type { About, NameHealth } from './about.ts';
+import type { About } from './about.ts';
 import { aboutJson } from './about-json.ts';
+import type { NameHealth } from './about-questions.ts';
 
 interface Fact {
   readonly label: string;

@@ -1,45 +1,33 @@
-import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
-import { ServiceError, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import type { Cause } from '../explain/exact-counts.ts';
-import { againFrom, type SecondReading, TwoReadings } from '../explain/two-readings.ts';
+import { againFrom } from '../explain/two-readings.ts';
 import { EventFilters } from '../filters/event-filters.ts';
-import { type FieldPath, memberPath } from '../items/field-path.ts';
-import { guidsIn, type Items, withoutGuidCase } from '../items/items.ts';
-import { noSuchField } from '../items/near-field.ts';
-import { wordMatcher } from '../items/whole-words.ts';
-import { shownAddress } from '../names/callback-address.ts';
-import { nameFilter } from '../names/name-filter.ts';
-import { type SubscriptionNames, withWord } from '../names/subscription-names.ts';
-import { createWhoReader } from '../names/who.ts';
-import { foldPages, ofKept } from '../questions/fold.ts';
-import { HealthFold } from '../questions/health-fold.ts';
-import { type Health, lastOf, NO_EVENTS, namedRows, withoutPast } from '../questions/health-row.ts';
-import { NumberPercentiles } from '../questions/number-percentiles.ts';
-import { findLargestOutage, findOutage, type LargestOutage, type Outage } from '../questions/outage.ts';
+import type { FieldPath } from '../items/field-path.ts';
+import type { SubscriptionNames } from '../names/subscription-names.ts';
+import { foldPages } from '../questions/fold.ts';
+import { lastOf, withoutPast } from '../questions/health-row.ts';
+import { findOutage, type LargestOutage, type Outage } from '../questions/outage.ts';
 import { OutcomeCount } from '../questions/outcome-count.ts';
-import { Receivers } from '../questions/receivers.ts';
 import { findSilences, type Silence } from '../questions/silence.ts';
-import { didYouMean } from '../settings/nearest-word.ts';
-import {
-  type EventSource,
-  type PageOfOutcomes,
-  type SourceOptions,
-  withEventSource,
-} from '../sources/event-source.ts';
-import type { Percentiles } from '../statistics/percentiles.ts';
+import { type EventSource, type SourceOptions, withEventSource } from '../sources/event-source.ts';
 import { type Instant, instantAt, milliseconds } from '../time/instant.ts';
 import { DAY_MS } from '../time/lengths.ts';
-import { type TimeZone, UTC } from '../time/time-zone.ts';
+import {
+  AboutQuestions,
+  type Latency,
+  type NameHealth,
+  type OwnHealth,
+  type Shared,
+  type Subject,
+  type SubscriptionHealth,
+} from './about-questions.ts';
+import { readSubject, withoutDoubts } from './about-subject.ts';
 
 export interface AboutOptions extends SourceOptions {
   readonly word: string;
   readonly latencyField: FieldPath | undefined;
 }
-
-type Subject =
-  | { readonly by: 'id' | 'address'; readonly id: string }
-  | { readonly by: 'name'; readonly id: undefined };
 
 export interface About {
   readonly by: Subject['by'];
@@ -64,20 +52,7 @@ export interface About {
   readonly shared: Shared;
   /** Like `shared`, without the subject's own subscriptions. */
   readonly others: Shared;
-  readonly latency: { readonly field: string; readonly percentiles: Percentiles } | undefined;
-}
-
-type OwnHealth = Omit<Health, 'values' | 'address'>;
-
-type HealthInShort = Pick<Health, 'state' | 'failed' | 'events' | 'failingSince' | 'edge'>;
-
-export interface SubscriptionHealth extends HealthInShort {
-  readonly id: string;
-  readonly lastFailed: Instant | undefined;
-}
-
-export interface NameHealth extends HealthInShort {
-  readonly name: string;
+  readonly latency: Latency | undefined;
 }
 
 export interface Counted {
@@ -87,13 +62,6 @@ export interface Counted {
   readonly failed: number;
 }
 
-export interface Shared {
-  readonly subscriptions: number;
-  readonly withFailures: number;
-  readonly failing: number;
-}
-
-const SUBSCRIPTION = memberPath('subscriptionId');
 /** Maximum days to follow an outage back. */
 const OUTAGE_DAYS = 30;
 
@@ -172,248 +140,8 @@ function endpointOf(
   return { address: names.nameOf(id) ?? null, endpoint: names.of(id)?.state ?? null };
 }
 
-/** Indexes of the groupings. */
-const ALL = 0;
-const BY_SUBSCRIPTION = 1;
-const BY_NAME = 2;
-
-/** Questions about the subject's events, and about those of all others. */
-class AboutQuestions {
-  readonly everyone = new HealthFold([[SUBSCRIPTION]], UTC);
-  readonly receivers = new Receivers();
-  readonly #own: HealthFold;
-  readonly #failures: TwoReadings;
-  readonly #latency: NumberPercentiles | undefined;
-  readonly #isMeant: (name: string) => boolean;
-  readonly #keep;
-  #sample: Items | undefined;
-
-  constructor(
-    word: string,
-    subject: Subject,
-    {
-      nameField,
-      latencyField,
-      second: { again, showKept },
-    }: {
-      readonly nameField: FieldPath | undefined;
-      readonly latencyField: FieldPath | undefined;
-      readonly second: SecondReading;
-    },
-  ) {
-    this.#failures = new TwoReadings({ again: again && (() => this.#keptOf(again())), showKept });
-    const byName = subject.by === 'name' && nameField ? [[nameField]] : [];
-    this.#keep = nameFilter(byName[0]?.[0] ?? SUBSCRIPTION, [subject.id ?? word]);
-    this.#own = new HealthFold([[], [SUBSCRIPTION], ...byName], UTC, nameField);
-    this.#isMeant = wordMatcher(word);
-    this.#latency = latencyField && new NumberPercentiles(latencyField, UTC);
-    if (subject.id !== undefined) this.receivers.add(subject.id);
-  }
-
-  async askOf(pages: AsyncIterable<PageOfOutcomes>): Promise<void> {
-    const first = { see: this.#keepSample.bind(this) };
-    const latency = this.#latency ? [this.#latency] : [];
-    const own = [this.#own, this.receivers, this.#failures, first, ...latency];
-    await foldPages(pages, [this.everyone, ofKept(this.#keep, own)]);
-  }
-
-  #keepSample({ items }: PageOfOutcomes): void {
-    if (items.count > 0) this.#sample ??= items;
-  }
-
-  async *#keptOf(pages: AsyncIterable<PageOfOutcomes>): AsyncGenerator<PageOfOutcomes> {
-    for await (const { items, haveFailed } of pages) yield { items: this.#keep(items), haveFailed };
-  }
-
-  async close(): Promise<void> {
-    await this.#failures.close();
-  }
-
-  get health(): OwnHealth {
-    const [row = NO_EVENTS] = this.#own.result(ALL);
-    const [worst, another] = this.ofSubscriptions();
-    if (!worst || !another) return row;
-    const { state, failingSince, edge } = worst;
-    return { ...row, state, failingSince, edge };
-  }
-
-  ofSubscriptions(): SubscriptionHealth[] {
-    const rows = namedRows(this.#own.result(BY_SUBSCRIPTION), true, undefined);
-    return rows.flatMap(({ values: [id], ...row }) => (typeof id === 'string' ? [{ ...row, id }] : []));
-  }
-
-  /** An event may have several names, only one of which matches. */
-  ofNames(): NameHealth[] {
-    const rows = namedRows(this.#own.result(BY_NAME), false, undefined);
-    return rows.flatMap(({ values: [value], ...row }) => {
-      const name = String(value ?? '');
-      return this.#isMeant(name) ? [{ ...row, name }] : [];
-    });
-  }
-
-  async causes(zone: TimeZone): Promise<readonly Cause[]> {
-    return (await this.#failures.explain(zone)).causes;
-  }
-
-  /** Deliveries to another subscription do not end an outage, so this needs a single one. */
-  largestOutage(): LargestOutage | undefined {
-    return this.receivers.result().size === 1 ? findLargestOutage(this.#own) : undefined;
-  }
-
-  /** Counts all subscriptions except `own`. One that is off or gone is not failing. */
-  shared(names: SubscriptionNames | undefined, own: ReadonlySet<string> = new Set()): Shared {
-    // The list has only those that are switched on.
-    const isActive = (id: unknown) => !names?.isListed || names.of(String(id))?.state === 'on';
-    const ownIds = new Set([...own].map((id) => id.toLowerCase()));
-    const rows = this.everyone.result().filter(({ values: [id] }) => !ownIds.has(String(id).toLowerCase()));
-    return {
-      subscriptions: rows.length,
-      withFailures: rows.filter(({ failed }) => failed > 0).length,
-      failing: rows.filter(({ state, values: [id] }) => state === 'failing' && isActive(id)).length,
-    };
-  }
-
-  latency(): About['latency'] {
-    const percentiles = this.#latency?.result();
-    return this.#latency && percentiles && { field: this.#latency.field.text, percentiles };
-  }
-
-  doubts(isUnknownName: boolean): string[] {
-    const ofName = isUnknownName ? this.#keep.doubts() : [];
-    if (!this.#latency || this.#latency.result() || !this.#sample) return ofName;
-    return [...ofName, `--latency-field: ${noSuchField(this.#latency.field, this.#sample)}`];
-  }
-}
-
 function backTo(after: Instant): Instant {
   return instantAt(milliseconds(after) - OUTAGE_DAYS * DAY_MS) ?? after;
-}
-
-interface Knowledge {
-  readonly source: EventSource;
-  readonly names: SubscriptionNames | undefined;
-  readonly nameField: FieldPath | undefined;
-}
-
-/**
- * Resolves the word and reads its events. Subscriptions that are switched off are not listed: their addresses
- * are known only through events, which are searched last. Throws `UsageError` if the word matches nothing or
- * several subscriptions, and `ServiceError` if the service cannot resolve it.
- */
-async function readSubject(
-  word: string,
-  known: Knowledge,
-  read: (subject: Subject, filters: EventFilters) => Promise<AboutQuestions>,
-): Promise<{ readonly subject: Subject; readonly reading: AboutQuestions }> {
-  const { source, names, nameField } = known;
-  const { filters } = source;
-  await names?.awaitList();
-  const listed = subjectOf(word, names);
-  if (listed) return { subject: listed, reading: await read(listed, filters) };
-  const name: Subject = { by: 'name', id: undefined };
-  const named = nameField && (await read(name, filters));
-  if (named && named.health.events > 0) return { subject: name, reading: named };
-  // Without the list the word could be in any address.
-  await names?.requireList();
-  const late =
-    subjectOf(word, names) ?? (names?.isListed ? await findUnlisted(word, { ...known, names }) : undefined);
-  if (late && late.by !== 'earlier name')
-    return { subject: late, reading: await read(late, named ? withoutDoubts(filters) : filters) };
-  if (named) {
-    if (late) named.receivers.add(late.lastId);
-    return { subject: name, reading: named };
-  }
-  throw unknownWord(word, known);
-}
-
-/** Days before the window's end to search for subscriptions that are off or gone. */
-const UNLISTED_DAYS = 30;
-/** Maximum events read in that search, newest first. */
-const MAX_EVENTS_READ = 20_000;
-
-/** A name whose last event precedes the window; `lastId` is that event's subscription. */
-interface EarlierName {
-  readonly by: 'earlier name';
-  readonly lastId: string;
-}
-
-/**
- * Searches recent events for unlisted subscriptions whose address contains the word, and for names that match
- * it. Throws `ServiceError` if some addresses cannot be read, since the word may be in one of them.
- */
-async function findUnlisted(
-  word: string,
-  { source, names, nameField }: Knowledge & { readonly names: SubscriptionNames },
-): Promise<Subject | EarlierName | undefined> {
-  const before = source.window?.before;
-  if (!before) return undefined;
-  const whoOf = createWhoReader(nameField);
-  const isMeant = wordMatcher(word);
-  const ids = new Set<string>();
-  let events = 0;
-  const after = instantAt(milliseconds(before) - UNLISTED_DAYS * DAY_MS);
-  const chosen = withoutDoubts(source.filters.withoutTimes());
-  for await (const { items } of source.read(chosen, { after, before }, 'newest first')) {
-    const whos = Array.from({ length: items.count }, (_, item) => whoOf(items.bytes, items.start(item)));
-    for (const { subscriptionId } of whos) if (subscriptionId !== undefined) ids.add(subscriptionId);
-    await names.learn(ids);
-    const found = subjectOf(word, names);
-    if (found) return found;
-    const lastId = whos.find((who) => who.names.some(isMeant))?.subscriptionId;
-    if (lastId !== undefined) return { by: 'earlier name', lastId };
-    events += items.count;
-    if (events >= MAX_EVENTS_READ) break;
-  }
-  const unknown = [...ids].filter((id) => !names.of(id));
-  if (unknown.length === 0) return undefined;
-  throw new ServiceError(
-    `'${word}' is not in an address that is known, and ${unknown.length} ${unknown.length === 1 ? 'subscription' : 'subscriptions'} with events could not be looked up`,
-    { details: unknown.slice(0, 10), next: 'give the id of the subscription' },
-  );
-}
-
-/** Matches the id or part of a known address. Throws `UsageError` if it matches several. */
-function subjectOf(word: string, names: SubscriptionNames | undefined): Subject | undefined {
-  const [guid, another] = guidsIn(word);
-  if (guid !== undefined && another === undefined) return { by: 'id', id: guid.toLowerCase() };
-  const found = withWord(names?.all ?? [], word);
-  const [one, second] = found;
-  if (one && !second) return { by: 'address', id: withoutGuidCase(one.id) };
-  if (one)
-    throw new UsageError(`'${word}' is in the addresses of ${found.length} subscriptions`, {
-      details: found.map(({ id, callbackUrl = '' }) => `${shownAddress(callbackUrl)} (${id})`),
-      next: 'give more of the address, or the id of one',
-    });
-  return undefined;
-}
-
-function unknownWord(word: string, { source, names }: Knowledge): UsageError {
-  if (!names?.isListed)
-    return new UsageError(
-      `'${word}' is not an id, and ${source.isStored ? 'stored events name' : 'this service lists'} no addresses`,
-      {
-        next: advise`give the id of a subscription, or name the field that says who an event is for: ${hooktrail('config set name-field PATH')}`,
-      },
-    );
-  const shown = names.all.map(({ callbackUrl = '' }) => shownAddress(callbackUrl) ?? '');
-  const words = shown.flatMap((address) => [
-    address,
-    address.split('/')[0] as string,
-    ...address.split(/[./]/),
-  ]);
-  return new UsageError(
-    `'${word}' is neither an id nor in the address of a subscription that is switched on or had events in the last ${UNLISTED_DAYS} days`,
-    didYouMean(
-      word,
-      [...new Set(words)].filter((one) => one.length > 2),
-      advise`${hooktrail('subscriptions')} lists those that are switched on`,
-    ),
-  );
-}
-
-/** For another reading of events whose doubts were already reported. */
-function withoutDoubts(filters: EventFilters): EventFilters {
-  return new EventFilters({ ...filters, hasDoubts: false });
 }
 
 /** For other windows of the same subject. */

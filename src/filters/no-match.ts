@@ -5,7 +5,7 @@ import { type Instant, milliseconds } from '../time/instant.ts';
 import { DAY_MS } from '../time/lengths.ts';
 import type { EventFilters } from './event-filters.ts';
 import { warnOfTypes } from './event-types.ts';
-import { describe, listSubscriptions } from './resolve-filters.ts';
+import { addressWithId, listSubscriptions } from './resolve-filters.ts';
 
 type Warning = Pick<Reporter, 'warning'>;
 
@@ -37,7 +37,7 @@ export async function warnOfUnsubscribed(
     for (const one of unsubscribed) {
       const shown = hooktrail('subscriptions get', one.id);
       reporter.warning(
-        advise`--subscription: ${describe(one)} does not subscribe to ${typePatterns.join(' or ')}; ${shown} shows its types`,
+        advise`--subscription: ${addressWithId(one)} does not subscribe to ${typePatterns.join(' or ')}; ${shown} shows its types`,
         { kind: 'usage' },
       );
     }

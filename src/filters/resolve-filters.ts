@@ -4,7 +4,13 @@ import { UsageError } from '../errors.ts';
 import { apiUrl, type Service, serviceError } from '../http/service.ts';
 import { isObject } from '../items/items.ts';
 import { shownAddress } from '../names/callback-address.ts';
-import { LIST_PATH, type NamedSubscription, subscriptionOf, withWord } from '../names/subscription-names.ts';
+import {
+  LIST_PATH,
+  type NamedSubscription,
+  subscriptionOf,
+  withWord,
+  wordsOfAddresses,
+} from '../names/subscription-names.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
 import { canPrompt, confirm } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -39,7 +45,7 @@ export async function resolveToSend(
   const meant = await subscriptionsWith(filters.subscriptionWords, service);
   const found = meant.map(({ one }) => one);
   const declined = new UsageError('nothing was sent', { next: 'give the id: --subscription GUID' });
-  await confirm(`Use ${found.map(describe).join(', ')}?`, context, declined);
+  await confirm(`Use ${found.map(addressWithId).join(', ')}?`, context, declined);
   return await resolveTypes(withFound(filters, found), service, reporter);
 }
 
@@ -51,7 +57,7 @@ export async function resolveSubscriptions(
   const words = filters.subscriptionWords;
   if (words.length === 0) return filters;
   const meant = await subscriptionsWith(words, service);
-  for (const { word, one } of meant) reporter.notice(`--subscription ${word}: ${describe(one)}`);
+  for (const { word, one } of meant) reporter.notice(`--subscription ${word}: ${addressWithId(one)}`);
   return withFound(
     filters,
     meant.map(({ one }) => one),
@@ -92,7 +98,7 @@ export async function namedSubscription(
   reporter: Pick<Reporter, 'notice'>,
 ): Promise<NamedSubscription> {
   const found = subscriptionWith(word, await listSubscriptions(service));
-  reporter.notice(`${word}: ${describe(found)}`);
+  reporter.notice(`${word}: ${addressWithId(found)}`);
   return found;
 }
 
@@ -129,25 +135,28 @@ export function subscriptionWith(
   const found = withWord(listed, word);
   const [one, another] = found;
   if (one && !another) return one;
-  if (one)
-    throw new UsageError(`${where}'${word}' is in the addresses of ${found.length} subscriptions`, {
-      details: found.map(describe),
-      next: 'give more of the address, or the id of one',
-    });
-  const names = listed.flatMap(({ callbackUrl = '' }) => {
-    const shown = shownAddress(callbackUrl) ?? '';
-    return [shown, shown.split('/')[0] as string, ...shown.split(/[./]/)];
-  });
+  if (one) throw severalSubscriptions(word, found, where);
   throw new UsageError(
     `${where}'${word}' is neither a GUID nor in the address of a subscription that is switched on`,
     didYouMean(
       word,
-      [...new Set(names)].filter((name) => name.length > 2),
+      wordsOfAddresses(listed),
       advise`${hooktrail('subscriptions')} lists them; ${hooktrail('events health')} shows those that are off, if they have events`,
     ),
   );
 }
 
-export function describe({ id, callbackUrl = '' }: NamedSubscription): string {
+export function severalSubscriptions(
+  word: string,
+  found: readonly NamedSubscription[],
+  where = '',
+): UsageError {
+  return new UsageError(`${where}'${word}' is in the addresses of ${found.length} subscriptions`, {
+    details: found.map(addressWithId),
+    next: 'give more of the address, or the id of one',
+  });
+}
+
+export function addressWithId({ id, callbackUrl = '' }: NamedSubscription): string {
   return `${shownAddress(callbackUrl) ?? 'no address'} (${id})`;
 }

@@ -195,3 +195,12 @@ export function withWord(subscriptions: readonly NamedSubscription[], word: stri
   if (wanted === '') return [];
   return subscriptions.filter(({ callbackUrl }) => searchedAddress(callbackUrl ?? '').includes(wanted));
 }
+
+/** Returns what people may mean by a part of an address: each address, its host and the names in it. */
+export function wordsOfAddresses(subscriptions: readonly NamedSubscription[]): string[] {
+  const words = subscriptions.flatMap(({ callbackUrl = '' }) => {
+    const shown = shownAddress(callbackUrl) ?? '';
+    return [shown, shown.split('/')[0] as string, ...shown.split(/[./]/)];
+  });
+  return [...new Set(words)].filter((word) => word.length > 2);
+}

@@ -1,0 +1,161 @@
+import type { Cause } from '../explain/exact-counts.ts';
+import { type SecondReading, TwoReadings } from '../explain/two-readings.ts';
+import { type FieldPath, memberPath } from '../items/field-path.ts';
+import type { Items } from '../items/items.ts';
+import { noSuchField } from '../items/near-field.ts';
+import { wordMatcher } from '../items/whole-words.ts';
+import { nameFilter } from '../names/name-filter.ts';
+import type { SubscriptionNames } from '../names/subscription-names.ts';
+import { foldPages, ofKept } from '../questions/fold.ts';
+import { HealthFold } from '../questions/health-fold.ts';
+import { type Health, NO_EVENTS, namedRows } from '../questions/health-row.ts';
+import { NumberPercentiles } from '../questions/number-percentiles.ts';
+import { findLargestOutage, type LargestOutage } from '../questions/outage.ts';
+import { Receivers } from '../questions/receivers.ts';
+import type { PageOfOutcomes } from '../sources/event-source.ts';
+import type { Percentiles } from '../statistics/percentiles.ts';
+import type { Instant } from '../time/instant.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
+
+export type Subject =
+  | { readonly by: 'id' | 'address'; readonly id: string }
+  | { readonly by: 'name'; readonly id: undefined };
+
+export type OwnHealth = Omit<Health, 'values' | 'address'>;
+
+type HealthInShort = Pick<Health, 'state' | 'failed' | 'events' | 'failingSince' | 'edge'>;
+
+export interface SubscriptionHealth extends HealthInShort {
+  readonly id: string;
+  readonly lastFailed: Instant | undefined;
+}
+
+export interface NameHealth extends HealthInShort {
+  readonly name: string;
+}
+
+export interface Shared {
+  readonly subscriptions: number;
+  readonly withFailures: number;
+  readonly failing: number;
+}
+
+export interface Latency {
+  readonly field: string;
+  readonly percentiles: Percentiles;
+}
+
+const SUBSCRIPTION = memberPath('subscriptionId');
+
+/** Indexes of the groupings. */
+const ALL = 0;
+const BY_SUBSCRIPTION = 1;
+const BY_NAME = 2;
+
+/** Questions about the subject's events, and about those of all others. */
+export class AboutQuestions {
+  readonly everyone = new HealthFold([[SUBSCRIPTION]], UTC);
+  readonly receivers = new Receivers();
+  readonly #own: HealthFold;
+  readonly #failures: TwoReadings;
+  readonly #latency: NumberPercentiles | undefined;
+  readonly #isMeant: (name: string) => boolean;
+  readonly #keep;
+  #sample: Items | undefined;
+
+  constructor(
+    word: string,
+    subject: Subject,
+    {
+      nameField,
+      latencyField,
+      second: { again, showKept },
+    }: {
+      readonly nameField: FieldPath | undefined;
+      readonly latencyField: FieldPath | undefined;
+      readonly second: SecondReading;
+    },
+  ) {
+    this.#failures = new TwoReadings({ again: again && (() => this.#keptOf(again())), showKept });
+    const byName = subject.by === 'name' && nameField ? [[nameField]] : [];
+    this.#keep = nameFilter(byName[0]?.[0] ?? SUBSCRIPTION, [subject.id ?? word]);
+    this.#own = new HealthFold([[], [SUBSCRIPTION], ...byName], UTC, nameField);
+    this.#isMeant = wordMatcher(word);
+    this.#latency = latencyField && new NumberPercentiles(latencyField, UTC);
+    if (subject.id !== undefined) this.receivers.add(subject.id);
+  }
+
+  async askOf(pages: AsyncIterable<PageOfOutcomes>): Promise<void> {
+    const first = { see: this.#keepSample.bind(this) };
+    const latency = this.#latency ? [this.#latency] : [];
+    const own = [this.#own, this.receivers, this.#failures, first, ...latency];
+    await foldPages(pages, [this.everyone, ofKept(this.#keep, own)]);
+  }
+
+  #keepSample({ items }: PageOfOutcomes): void {
+    if (items.count > 0) this.#sample ??= items;
+  }
+
+  async *#keptOf(pages: AsyncIterable<PageOfOutcomes>): AsyncGenerator<PageOfOutcomes> {
+    for await (const { items, haveFailed } of pages) yield { items: this.#keep(items), haveFailed };
+  }
+
+  async close(): Promise<void> {
+    await this.#failures.close();
+  }
+
+  get health(): OwnHealth {
+    const [row = NO_EVENTS] = this.#own.result(ALL);
+    const [worst, another] = this.ofSubscriptions();
+    if (!worst || !another) return row;
+    const { state, failingSince, edge } = worst;
+    return { ...row, state, failingSince, edge };
+  }
+
+  ofSubscriptions(): SubscriptionHealth[] {
+    const rows = namedRows(this.#own.result(BY_SUBSCRIPTION), true, undefined);
+    return rows.flatMap(({ values: [id], ...row }) => (typeof id === 'string' ? [{ ...row, id }] : []));
+  }
+
+  /** An event may have several names, only one of which matches. */
+  ofNames(): NameHealth[] {
+    const rows = namedRows(this.#own.result(BY_NAME), false, undefined);
+    return rows.flatMap(({ values: [value], ...row }) => {
+      const name = String(value ?? '');
+      return this.#isMeant(name) ? [{ ...row, name }] : [];
+    });
+  }
+
+  async causes(zone: TimeZone): Promise<readonly Cause[]> {
+    return (await this.#failures.explain(zone)).causes;
+  }
+
+  /** Deliveries to another subscription do not end an outage, so this needs a single one. */
+  largestOutage(): LargestOutage | undefined {
+    return this.receivers.result().size === 1 ? findLargestOutage(this.#own) : undefined;
+  }
+
+  /** Counts all subscriptions except `own`. One that is off or gone is not failing. */
+  shared(names: SubscriptionNames | undefined, own: ReadonlySet<string> = new Set()): Shared {
+    // The list has only those that are switched on.
+    const isActive = (id: unknown) => !names?.isListed || names.of(String(id))?.state === 'on';
+    const ownIds = new Set([...own].map((id) => id.toLowerCase()));
+    const rows = this.everyone.result().filter(({ values: [id] }) => !ownIds.has(String(id).toLowerCase()));
+    return {
+      subscriptions: rows.length,
+      withFailures: rows.filter(({ failed }) => failed > 0).length,
+      failing: rows.filter(({ state, values: [id] }) => state === 'failing' && isActive(id)).length,
+    };
+  }
+
+  latency(): Latency | undefined {
+    const percentiles = this.#latency?.result();
+    return this.#latency && percentiles && { field: this.#latency.field.text, percentiles };
+  }
+
+  doubts(isUnknownName: boolean): string[] {
+    const ofName = isUnknownName ? this.#keep.doubts() : [];
+    if (!this.#latency || this.#latency.result() || !this.#sample) return ofName;
+    return [...ofName, `--latency-field: ${noSuchField(this.#latency.field, this.#sample)}`];
+  }
+}
