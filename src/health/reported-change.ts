@@ -3,6 +3,7 @@ import type { EventFilters } from '../filters/event-filters.ts';
 import { endpointProblemText } from '../formats/endpoint-problem.ts';
 import { secondText } from '../formats/summary-words.ts';
 import type { FieldPath } from '../items/field-path.ts';
+import { conditionOn } from '../items/item-conditions.ts';
 import { valuesOfKey } from '../questions/grouped-values.ts';
 import { receiverOf, shownNames } from '../questions/health-row.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
@@ -60,7 +61,7 @@ export function nextCommand(
 ): string {
   const times = [...boundWords('--since', since, -1), ...boundWords('--until', until, 1)];
   if (id === undefined) {
-    const where = by.flatMap(({ text }, field) => ['--where', conditionText(text, values[field])]);
+    const where = by.flatMap((field, index) => ['--where', conditionOnValue(field, values[index])]);
     return hooktrail('events search', ...filters.words('since', 'until'), ...where, ...times).textFor(run);
   }
   if (change === 'gone') return hooktrail('subscriptions list').textFor(run);
@@ -70,10 +71,10 @@ export function nextCommand(
   return hooktrail('events about', id).textFor(run);
 }
 
-function conditionText(field: string, value: unknown): string {
+function conditionOnValue(field: FieldPath, value: unknown): string {
   return value === null
-    ? `!${field}`
-    : `${field} = ${typeof value === 'string' ? value : JSON.stringify(value)}`;
+    ? conditionOn(field, 'missing').text
+    : conditionOn(field, '=', JSON.stringify(value)).text;
 }
 
 /** Search bounds are exclusive: moving them by `by` milliseconds includes the event at the bound. */

@@ -120,6 +120,7 @@ describe('the next command', () => {
     ['7', "--where 'eventType = 7'"],
     ['{"n":7}', `--where 'eventType = {"n":7}'`],
     ['null', "--where '!eventType'"],
+    ['"salt and pepper"', `--where 'eventType = "salt and pepper"'`],
   ])('of a row by another field searches for the value %s', (key, where) => {
     const of = subject(key, parseFieldPaths('eventType', '--by'));
     expect(next({ until }, of)).toBe(
