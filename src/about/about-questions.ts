@@ -148,6 +148,13 @@ export class AboutQuestions {
     };
   }
 
+  /** Counts the events of these subscriptions, whoever they are for. */
+  countOf(subscriptionIds: ReadonlySet<string>): number {
+    const ids = new Set([...subscriptionIds].map((id) => id.toLowerCase()));
+    const rows = this.everyone.result().filter(({ values: [id] }) => ids.has(String(id).toLowerCase()));
+    return rows.reduce((total, { events }) => total + events, 0);
+  }
+
   latency(): Latency | undefined {
     const percentiles = this.#latency?.result();
     return this.#latency && percentiles && { field: this.#latency.field.text, percentiles };

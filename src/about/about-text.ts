@@ -19,6 +19,8 @@ import {
   windowText,
 } from '../formats/summary-words.ts';
 import { oneLine, type Table } from '../formats/table.ts';
+import { type FieldPath, pathText } from '../items/field-path.ts';
+import { conditionOn } from '../items/item-conditions.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, milliseconds } from '../time/instant.ts';
@@ -291,7 +293,7 @@ function sharedText({ others }: About, tense: Tense): string {
 }
 
 function commandsOf(about: About, { from, filters }: SummaryOptions): AdvisedCommand[] {
-  const { subscriptionIds, health, outage, after } = about;
+  const { subscriptionIds, health, outage, after, isOfSeveral } = about;
   const [id, other] = subscriptionIds;
   if (id === undefined) return [];
   if (other !== undefined) return pagesOfFailing(about, from, filters);
@@ -303,7 +305,8 @@ function commandsOf(about: About, { from, filters }: SummaryOptions): AdvisedCom
     .toISOString()
     .replace('.000', '');
   const others = filters.words('since', 'until', 'subscription');
-  const words = ['--subscription', id, '--since', start, ...endWords(about, filters), ...others];
+  const mine = isOfSeveral ? nameWords(about, filters.nameField) : [];
+  const words = ['--subscription', id, ...mine, '--since', start, ...endWords(about, filters), ...others];
   if (health.failed === 0 && outage === undefined) return [hooktrailOver(from, 'events search', ...words)];
   const handOver =
     from === undefined ? 'webhooks recover --forward-to URL' : 'webhooks replay --failed --forward-to URL';
@@ -312,6 +315,16 @@ function commandsOf(about: About, { from, filters }: SummaryOptions): AdvisedCom
     ...(from === undefined && isEndpointToCheck(about) ? [hooktrail('subscriptions check', id)] : []),
     hooktrailOver(from, handOver, ...words),
   ];
+}
+
+/** Keeps events of other names out, which go to the same subscription. */
+function nameWords({ ofNames }: About, nameField: FieldPath | undefined): string[] {
+  // Without quotes, a condition compares numbers as well as texts.
+  const names = ofNames.map(({ name }) => (/^\d+$/.test(name) ? name : JSON.stringify(name)));
+  const [name, another] = names;
+  if (!nameField || name === undefined) return [];
+  const only = conditionOn(nameField, '=', name).text;
+  return ['--where', another === undefined ? only : `${pathText(nameField)} in (${names.join(', ')})`];
 }
 
 function endWords({ before }: About, { before: given }: SummaryOptions['filters']): string[] {

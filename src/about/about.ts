@@ -52,6 +52,8 @@ export interface About {
   readonly shared: Shared;
   /** Like `shared`, without the subject's own subscriptions. */
   readonly others: Shared;
+  /** True if its only subscription also gets events of other names. */
+  readonly isOfSeveral: boolean;
   readonly latency: Latency | undefined;
 }
 
@@ -125,6 +127,7 @@ export async function askAbout(
       causes: await reading.causes(filters.zone),
       shared: reading.shared(names),
       others: reading.shared(names, ids),
+      isOfSeveral: subject.by === 'name' && reading.countOf(ids) > health.events,
       latency: reading.latency(),
     };
   });

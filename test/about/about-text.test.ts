@@ -33,6 +33,7 @@ const ABOUT: About = {
   causes: [],
   shared: { subscriptions: 1, withFailures: 0, failing: 0 },
   others: { subscriptions: 0, withFailures: 0, failing: 0 },
+  isOfSeveral: false,
   latency: undefined,
 };
 const FAILING: Partial<About> = {

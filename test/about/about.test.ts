@@ -326,6 +326,29 @@ describe('events about', () => {
     return { lines: stdout.replaceAll(place, 'FILE').split('\n'), stderr };
   };
 
+  test('of a name that shares its subscription, continues with the events of that name alone', async () => {
+    const hours = ['07', '08', '09'];
+    const own = hours.map((hour) => event(`20T${hour}:00`, 'FAILED'));
+    const shared = hours.map((hour) => event(`20T${hour}:10`, 'FAILED', { customer: 'Hill' }));
+    const args = ['freight', '--since', '2026-11-20', '--until', '2026-11-20T13:00'];
+    const nextOf = async (some: readonly object[]) =>
+      (await aboutOf(some, ...args)).lines.filter((line) => line.startsWith('next'));
+    const rest = '--since 2026-11-20T06:59:59Z --until 2026-11-20T13:00Z --from FILE';
+    expect(await nextOf([...own, ...shared])).toEqual([
+      `next: hooktrail events search --failed --subscription ${OWN} --where 'customer = Harbour Freight' ${rest}`,
+      `next: hooktrail webhooks replay --failed --forward-to URL --subscription ${OWN} --where 'customer = Harbour Freight' ${rest}`,
+    ]);
+    const other = event('20T07:20', 'FAILED', { customer: 'Freight, Inc.' });
+    expect((await nextOf([...own, ...shared, other]))[0]).toContain(
+      `--where 'customer in ("Harbour Freight", "Freight, Inc.")'`,
+    );
+    expect((await nextOf(own))[0]).toContain(`--subscription ${OWN} ${rest}`);
+    const numbered = [event('20T07:00', 'FAILED', { customer: 42 }), ...shared];
+    expect((await aboutOf(numbered, '42', ...args.slice(1))).lines.join('\n')).toContain(
+      `--where 'customer = 42'`,
+    );
+  });
+
   test('of a name with two subscriptions is about the one that fails, whatever the other one does', async () => {
     const SECOND = '33333333-c2cd-4a3e-a9e8-1d7b8995da7f';
     const hours = ['07', '08', '09', '10', '11', '12'];
