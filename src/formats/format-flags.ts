@@ -15,7 +15,7 @@ import { fileName, oneOf, orList } from '../settings/flag-values.ts';
 import { Flag, JQ_FLAG } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { RunSettings, SettingFlags } from '../settings/settings.ts';
-import { shellWord } from '../shell-words.ts';
+import { flagWords, shellWord } from '../shell-words.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { CsvColumns } from './csv-columns.ts';
 import {
@@ -78,6 +78,25 @@ export interface FormatFlags {
   readonly csvBom?: true;
   readonly csvDelimiter?: string;
   readonly header?: boolean;
+}
+
+/** The flags of `addFormatFlags`. */
+export const FORMAT_FLAGS = [
+  'output',
+  'json',
+  'ndjson',
+  'csv',
+  'csvRaw',
+  'csvBom',
+  'csvDelimiter',
+  'noHeader',
+  'fields',
+  'jq',
+] as const satisfies readonly (keyof FormatFlags | 'noHeader')[];
+
+/** Returns the named flags as typed, `--no-header` for `noHeader`. */
+export function typedFlags(flags: FormatFlags, names: readonly string[] = FORMAT_FLAGS): string[] {
+  return flagWords({ ...flags, noHeader: flags.header === false || undefined }, names);
 }
 
 const CSV_BOM = 'with --csv: begin with a byte order mark, which Excel needs for text that is not English';

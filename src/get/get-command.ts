@@ -33,7 +33,7 @@ export function declare(command: Command): void {
   addListFlags(addFromFlag(command));
 }
 
-async function optionsOf(call: Call<EventFlags>) {
+function optionsOf(call: Call<EventFlags>) {
   const { flags, args, context } = call;
   const { id: asked = [], ...others } = flags;
   const options = eventOptions({ ...call, flags: others });
@@ -68,7 +68,7 @@ async function optionsOf(call: Call<EventFlags>) {
 
 export async function run(call: Call<EventFlags>): Promise<ExitCode> {
   const { context, reporter } = call;
-  const options = await optionsOf(call);
+  const options = optionsOf(call);
   if (!options.ids && context.stdin.isTerminal)
     reporter.notice('reading event ids from the terminal, one per line');
   const { getEvents } = await import('./get-events.ts');

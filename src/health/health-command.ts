@@ -2,13 +2,12 @@ import type { Command } from 'commander';
 import { addCommandArgument, type Call, typedWords } from '../command.ts';
 import { ExitCode, UsageError } from '../errors.ts';
 import { concurrencyFlag } from '../filters/reading-flags.ts';
-import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
+import { addSummaryFlags, type EventFlags, summaryOptions, typedFlags } from '../formats/format-flags.ts';
 import { FORMAT_NAMES } from '../formats/format-registry.ts';
 import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
 import type { Health } from '../questions/health-row.ts';
 import { duration, fileName, oneOf, wholeNumber } from '../settings/flag-values.ts';
 import { Flag } from '../settings/flags.ts';
-import { flagWords } from '../shell-words.ts';
 import { durationMs, durationText } from '../time/lengths.ts';
 import { refuseStatuses, SUBSCRIPTION } from './health-subject.ts';
 
@@ -131,7 +130,7 @@ const OF_ONE_LOOK = [
 const WATCH_FORMATS = ['table', 'ndjson'];
 
 function givenOf(names: readonly string[], flags: Flags): string | undefined {
-  return flagWords({ ...flags, noHeader: flags.header === false || undefined }, names)[0];
+  return typedFlags(flags, names)[0];
 }
 
 function isCommandTyped({ commands }: Pick<Call, 'commands'>): boolean {

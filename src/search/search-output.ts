@@ -58,7 +58,7 @@ export async function searchEvents(options: SearchOptions, call: Call): Promise<
     };
     const open = (watching: Pick<StoredOptions, 'onDoubt' | 'onRead'>) => {
       const read = (limit?: number) =>
-        storedEvents(from, filters, { ...options, context, ...watching, limit });
+        storedEvents(from, filters, { mustTell: options.mustTell, context, ...watching, limit });
       return direction ? inDirection(read(), direction, limit) : read(limit);
     };
     const csvColumns = isReadOnce(from) ? undefined : await CsvColumns.ofAll(options.format, open({}));

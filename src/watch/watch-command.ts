@@ -4,13 +4,19 @@ import type { Output } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { addFilterFlags } from '../filters/filter-flags.ts';
 import { concurrencyFlag } from '../filters/reading-flags.ts';
-import { addFormatFlags, type EventFlags, eventOptions } from '../formats/format-flags.ts';
+import {
+  addFormatFlags,
+  type EventFlags,
+  eventOptions,
+  FORMAT_FLAGS,
+  typedFlags,
+} from '../formats/format-flags.ts';
 import { formatTraits } from '../formats/format-registry.ts';
 import { tableNote } from '../formats/table-note.ts';
 import { duration, fileName, wholeNumber } from '../settings/flag-values.ts';
 import { Flag } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
-import { flagWords, shellText } from '../shell-words.ts';
+import { shellText } from '../shell-words.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { durationText } from '../time/lengths.ts';
 import type { RepeatedCommandOptions } from './command-runner.ts';
@@ -100,7 +106,7 @@ export function declare(command: Command): void {
   addConnectionFlags(command);
 }
 
-async function optionsOf(call: Call<Flags>) {
+function optionsOf(call: Call<Flags>) {
   const { flags, args: words } = call;
   const { interval = INTERVAL_MS, overlap = OVERLAP_MS, timeout, state } = flags;
   const isRun = words.length > 0;
@@ -118,7 +124,7 @@ async function optionsOf(call: Call<Flags>) {
   const { filters, format, concurrency } = eventOptions(call);
   const times = { interval: spelled(flags.interval), overlap: spelled(flags.overlap) };
   const kept = { ...flags, ...times, retryFor: spelled(flags.retryFor) };
-  const resumeFlags = flagWords({ ...kept, noHeader: flags.header === false || undefined }, KEPT);
+  const resumeFlags = typedFlags(kept, KEPT);
   const isTable = formatTraits(format.format).isForPeople === true;
   const watch: WatchOptions = {
     filters,
@@ -143,7 +149,7 @@ async function optionsOf(call: Call<Flags>) {
 
 /** Throws `UsageError` for a flag about printing: with a command nothing is printed. */
 function refuseFormat(flags: Flags): void {
-  const [flag] = flagWords({ ...flags, noHeader: flags.header === false || undefined }, PRINTING);
+  const [flag] = typedFlags(flags);
   if (flag !== undefined)
     throw new UsageError(`${flag} and a command contradict each other: nothing is printed`, {
       next: `leave ${flag} out; the command gets each event as JSON on its standard input`,
@@ -151,15 +157,12 @@ function refuseFormat(flags: Flags): void {
 }
 
 export async function run(call: Call<Flags>): Promise<void> {
-  const options = await optionsOf(call);
+  const options = optionsOf(call);
   if (options.run) await runForEach(options.run, options.watch, call);
   else await printEach(options, call);
 }
 
-async function printEach(
-  { watch, format }: Awaited<ReturnType<typeof optionsOf>>,
-  call: Call<Flags>,
-): Promise<void> {
+async function printEach({ watch, format }: ReturnType<typeof optionsOf>, call: Call<Flags>): Promise<void> {
   const { watchEvents } = await import('./watch-run.ts');
   const { createItemWriter } = await import('../formats/formats.ts');
   const { stdout } = call.context;
@@ -204,23 +207,11 @@ function limitOf({ count, limit, timeout }: Flags): number {
   return number ?? Number.POSITIVE_INFINITY;
 }
 
+/** Flags of the command that resumes. The output that it continues has its byte order mark. */
 const KEPT = [
   ...['interval', 'overlap', 'concurrency', 'retryFor'],
-  ...['output', 'json', 'ndjson', 'csv', 'csvRaw', 'csvDelimiter', 'noHeader', 'fields', 'jq'],
+  ...FORMAT_FLAGS.filter((name) => name !== 'csvBom'),
   ...['profile', 'baseUrl', 'vendor'],
-];
-
-const PRINTING = [
-  'output',
-  'json',
-  'ndjson',
-  'csv',
-  'csvRaw',
-  'csvBom',
-  'csvDelimiter',
-  'noHeader',
-  'fields',
-  'jq',
 ];
 
 function spelled(milliseconds: number | undefined): string | undefined {
