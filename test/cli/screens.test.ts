@@ -99,7 +99,7 @@ describe.each([80, 100, 160])('a terminal of %i columns', (columns) => {
       ['event-types', ['event-types']],
     ]),
   )('fits the lines of %s', async (_, args) => {
-    await using searching = await startSearching({ events: 1500 });
+    await using searching = await startSearching({ events: 800 });
     const { lines, beginnings } = await screenOf(searching, args, columns, 'stdout');
     // A command to copy is one line, however long.
     expect(beginnings.filter((line) => !line.startsWith('next: '))).toEqual([]);

@@ -17,7 +17,7 @@ let all: Event[];
 const events = (command: string, ...args: string[]) => at.run(['events', command, ...args]);
 
 beforeAll(async () => {
-  at = await startSearching({ events: 1500 });
+  at = await startSearching({ events: 700 });
   all = valuesIn((await at.search('--ndjson')).stdout).map((item) => ({
     ...knownOf(item),
     actor: valueAt(item, 'actor'),

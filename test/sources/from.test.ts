@@ -22,7 +22,7 @@ const offline = (args: readonly string[], stdin = '') =>
 const inHome = (name: string) => path.join(home.env['HOME'] as string, name);
 
 beforeAll(async () => {
-  at = await startExporting({ events: 1200 });
+  at = await startExporting({ events: 700 });
   home = await createHome();
   lines = (await at.search('--ndjson')).stdout;
   ids = idsOf(lines);
@@ -235,7 +235,7 @@ describe('--from, without a sign-in', () => {
     execFileSync('mkfifo', [pipe]);
     const counted = offline(['count', '--from', pipe]);
     await writeFile(pipe, lines);
-    expect(await counted).toEqual({ code: 0, stdout: '1200\n', stderr: '' });
+    expect(await counted).toEqual({ code: 0, stdout: '700\n', stderr: '' });
     const waiting = startHooktrail(['events', 'count', '--from', pipe], { env: home.env });
     const late = setTimeout(() => waiting.kill('SIGINT'), 300);
     expect(await waiting.finished).toMatchObject({ code: 130, stdout: '' });
@@ -401,7 +401,7 @@ describe('--from, without a sign-in', () => {
       const { code, stdout } = await offline(['search', '--json', '--from', file]);
       expect([code, JSON.parse(stdout)]).toEqual([0, events.map((event) => JSON.parse(event))]);
     }
-    expect((await offline(['count', '--from', '-'], arrayOf(events))).stdout).toBe('1200\n');
+    expect((await offline(['count', '--from', '-'], arrayOf(events))).stdout).toBe('700\n');
     expect((await offline(['search', '--ndjson', '--from', '-'], '[]')).stdout).toBe('');
   });
 
