@@ -50,13 +50,21 @@ function correctionOf(fault: ParseFault, words: readonly string[]): Correction |
 export function withCorrectedValue(error: UsageError, argv: readonly string[]): UsageError {
   const { correction, message, details } = error;
   if (!correction) return error;
-  const isTyped = (word: string) => word === correction.typed || word.endsWith(`=${correction.typed}`);
-  const [word, another] = argv.filter(isTyped);
-  if (word === undefined || another !== undefined) return error;
-  const at = argv.indexOf(word);
-  const meant = word.slice(0, word.length - correction.typed.length) + correction.meant;
-  const words = argv.toSpliced(at, 1, meant, ...(correction.followedBy ?? []));
+  const { typed, meant, followedBy = [] } = correction;
+  const places = argv.flatMap((word, at) => placesIn(word, typed).map((start) => ({ word, at, start })));
+  const [place, another] = places;
+  if (!place || another) return error;
+  const { word, at, start } = place;
+  const corrected = word.slice(0, start) + meant + word.slice(start + typed.length);
+  const words = argv.toSpliced(at, 1, corrected, ...followedBy);
   return new UsageError(message, { details, next: lineOf(words, argv) });
+}
+
+/** Returns where a value is in a word: alone, after `--flag=`, or in a list with commas. */
+function placesIn(word: string, value: string): number[] {
+  const ends = new Set([...word.matchAll(/,|$/g)].map(({ index }) => index));
+  const starts = [0, ...[...word.matchAll(/^--[^=]*=|,/g)].map(({ index, 0: mark }) => index + mark.length)];
+  return starts.filter((start) => word.startsWith(value, start) && ends.has(start + value.length));
 }
 
 const YES_FLAGS = ['--yes', '-y'];

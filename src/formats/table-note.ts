@@ -1,6 +1,6 @@
 import { type Call, type TypedWords, typedWords } from '../command.ts';
 import { serviceText } from '../settings/settings.ts';
-import { shellWord } from '../shell-words.ts';
+import { isOfThisProcess, shellWord } from '../shell-words.ts';
 import type { Instant } from '../time/instant.ts';
 
 /** The line below a Markdown table, for readers without the terminal. */
@@ -30,8 +30,10 @@ export function tableNote(
 ): TableNote {
   const words = withFullTimes(typedWords(commands.root), window);
   if (from !== undefined) {
-    const place = `from ${from === '-' ? 'standard input' : from}`;
-    return { facts: [first, place, ...others], command: commandText(words) };
+    const isPiped = isOfThisProcess(from);
+    const place = `from ${isPiped ? 'standard input' : from}`;
+    const command = isPiped ? `… | ${commandText(withPlace(words, from, '-'))}` : commandText(words);
+    return { facts: [first, place, ...others], command };
   }
   const settings = given.checked();
   const { profile, profileExists } = settings;
@@ -40,6 +42,14 @@ export function tableNote(
   const more = profileExists && !isNamed ? ['--profile', profile] : [];
   const command = commandText({ ...words, own: [...words.own, ...more] });
   return { facts: place === '' ? [first, ...others] : [first, place, ...others], command };
+}
+
+function withPlace({ own, behind }: TypedWords, from: string, place: string): TypedWords {
+  const replaced = new Map([
+    [from, place],
+    [`--from=${from}`, `--from=${place}`],
+  ]);
+  return { own: own.map((word) => replaced.get(word) ?? word), behind };
 }
 
 /** Replaces relative times: `--since 8am` means another time tomorrow. */

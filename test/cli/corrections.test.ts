@@ -209,3 +209,15 @@ test('each command that lacks an argument is shown in an example, with the argum
     expect([words.join(' '), code, argument]).toEqual([words.join(' '), 2, expect.any(String)]);
   }
 });
+
+test.each<[line: string, next: string]>([
+  ['--status SUCCESS,FAILD', 'next: hooktrail events search --status SUCCESS,FAILED'],
+  ['--status=FAILD,SUCCESS', 'next: hooktrail events search --status=FAILED,SUCCESS'],
+  ['--status=FAILD', 'next: hooktrail events search --status=FAILED'],
+  ['--grep XFAILD --status FAILD', 'next: hooktrail events search --grep XFAILD --status FAILED'],
+  ['--status FAILD,FAILD', 'next: did you mean FAILED?'],
+])('the value in `events search %s` is corrected where it is, if that is one place', async (flags, next) => {
+  await using home = await createHome();
+  const { stderr } = await hooktrail(['events', 'search', ...flags.split(' ')], { env: home.env });
+  expect(stderr.trimEnd().split('\n').at(-1)).toBe(next);
+});

@@ -102,4 +102,14 @@ describe('the line below a table in Markdown', () => {
       expect(printed.line).toBe(line);
     }
   });
+
+  test('pipes again what came by standard input', async () => {
+    await using at = await startSearching({ events: 20 });
+    const { stdout: stdin } = await at.run(['events', 'search', '--ndjson']);
+    for (const from of [['--from', '-'], ['--from=-']]) {
+      const { stdout } = await at.run(['events', 'stats', ...from, '-o', 'markdown'], { stdin });
+      expect(stdout).toContain('; from standard input; ');
+      expect(stdout).toContain(`: \`… | hooktrail events stats ${from.join(' ')} -o markdown\`*`);
+    }
+  });
 });
