@@ -36,7 +36,6 @@ export const CORES: Readonly<Record<string, Core>> = {
       'src/items/item-filter.ts',
       'src/items/value-comparisons.ts',
       'src/items/condition-doubt.ts',
-      'src/items/text-finder.ts',
       'src/items/exact-numbers.ts',
     ],
     tests: ['test/items/{item-conditions,condition-doubt,exact-numbers,any-element}.test.ts'],
@@ -75,7 +74,7 @@ export const CORES: Readonly<Record<string, Core>> = {
   causes: {
     mutate: [
       'src/explain/{cause-search,conditions,date-limits,exact-counts,spans,time-order}.ts',
-      'src/sample/{event-sample,sample-field,sample-reader,sample-table}.ts',
+      'src/sample/{event-block,event-sample,sample-field,sample-reader,sample-table}.ts',
       'src/statistics/chance.ts',
     ],
     tests: [
@@ -137,7 +136,8 @@ export const CORES: Readonly<Record<string, Core>> = {
   },
   export: {
     mutate: [
-      'src/export/{export-manifest,export-part,export-plan,part-claims,recount,side-by-side,time-marks}.ts',
+      'src/export/{export-manifest,export-part,export-plan,part-claims,recount,time-marks}.ts',
+      'src/paging/side-by-side.ts',
     ],
     tests: [
       'test/export/{export-manifest,export-part,export-plan,export-window,part-claims,recount,side-by-side,time-marks}.test.ts',

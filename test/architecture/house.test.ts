@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import biome from '../../biome.json' with { type: 'json' };
+import { CORES } from '../../build/mutation/cores.ts';
 import { readSources } from './sources.ts';
 
 const everything = await readSources();
@@ -26,6 +27,17 @@ test('no exported name means two things', () => {
   }
   const doubled = [...places].filter(([, files]) => files.length > 1);
   expect(doubled).toEqual([]);
+});
+
+test('a core of mutation names modules that exist', () => {
+  const files = new Set(sources.map(({ path: file }) => file));
+  const named = Object.values(CORES)
+    .flatMap(({ mutate }) => mutate)
+    .flatMap((glob) => {
+      const [, before, names, after] = /^(.*)\{(.*)\}(.*)$/.exec(glob) ?? [];
+      return names ? names.split(',').map((name) => `${before}${name}${after}`) : glob;
+    });
+  expect(named.filter((file) => !file.includes('*') && !files.has(file))).toEqual([]);
 });
 
 /** Words for times and sizes, and for their limits; the name of one of these ends in a unit. */
