@@ -184,7 +184,7 @@ async function hold(
     }
   });
   await fc.assert(property, {
-    numRuns: faultRounds(sampleSize(Math.ceil(few / 5), few), many),
+    numRuns: faultRounds(sampleSize(Math.ceil(few / 3), few), many),
     endOnFailure: false,
   });
   noteFaults(expect.getState().currentTestName as string, runs, sure);
