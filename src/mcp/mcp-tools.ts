@@ -157,7 +157,7 @@ const tools: Readonly<Record<string, Tool>> = {
     }),
     call: async ({ limit, cursor, ...args }, run) =>
       summaryAnswer(
-        await run(`events stats --json --timezone=UTC${args['by'] ? ` --limit=${MAX_GROUPS}` : ''}`, args),
+        await run(`events stats --json --timezone=UTC${args['by'] ? ` --limit=${LISTED_GROUPS}` : ''}`, args),
         args['by'] ? 'groups' : 'types',
         { limit, cursor },
       ),
@@ -294,7 +294,7 @@ const tools: Readonly<Record<string, Tool>> = {
 };
 
 /** Groups listed in statistics; the rest are summed up. */
-const MAX_GROUPS = 20;
+const LISTED_GROUPS = 20;
 
 /** A cursor into the newest events: a time limit, and the number of events just before it already shown. */
 interface SearchPlace {
