@@ -78,6 +78,19 @@ export function percent(share: number): string {
   return `${value.toFixed(1)} %`;
 }
 
+const UNITS: readonly (readonly [name: string, milliseconds: number])[] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+];
+
+/** Formats a span of time in the largest unit with at least two: `29 minutes`, `90 seconds`. */
+export function durationWords(milliseconds: number): string {
+  const [name, size] = UNITS.find(([, size]) => milliseconds / size >= 2) ?? ['second', 1000];
+  const number = Math.round(milliseconds / size);
+  return `${number} ${name}${number === 1 ? '' : 's'}`;
+}
+
 export function shortened(text: string, length: number): string {
   const characters = Array.from(text.slice(0, 2 * length + 2));
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;

@@ -36,16 +36,3 @@ export function durationText(lengthMs: number): string {
   }
   return lengthMs === 0 ? '0s' : `${lengthMs}ms`;
 }
-
-const WORDED_UNITS: readonly (readonly [name: string, sizeMs: number])[] = [
-  ['day', DAY_MS],
-  ['hour', HOUR_MS],
-  ['minute', MINUTE_MS],
-];
-
-/** Formats a length of time in the largest unit with at least two: `29 minutes`, `90 seconds`. */
-export function durationWords(lengthMs: number): string {
-  const [name, sizeMs] = WORDED_UNITS.find(([, size]) => lengthMs / size >= 2) ?? ['second', SECOND_MS];
-  const number = Math.round(lengthMs / sizeMs);
-  return `${number} ${name}${number === 1 ? '' : 's'}`;
-}

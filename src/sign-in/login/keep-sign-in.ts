@@ -12,7 +12,7 @@ import {
   type SettingFlags,
   savedProfileName,
 } from '../../settings/settings.ts';
-import { durationWords } from '../../time/lengths.ts';
+import { durationWords } from '../../terminal/terminal-text.ts';
 import { audienceOf, keptProof, methodWords } from '../client-authentication.ts';
 import { RefusalNote } from '../refusal-note.ts';
 import { bindingOf } from '../session.ts';
