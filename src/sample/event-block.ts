@@ -1,5 +1,5 @@
-/** Pages that are never written to take no memory. Holds 24,000 events of 1.3 KB. */
-const FIRST_BYTES = 32 * 1024 * 1024;
+/** Initial size; doubled when it is full. */
+const FIRST_BYTES = 64 * 1024;
 /** Move events together once the gaps take more than this share of their bytes … */
 const MAX_GAPS = 0.125;
 /** … and more than this. */
