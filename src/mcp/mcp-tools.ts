@@ -7,10 +7,18 @@ import { ServiceError, UsageError } from '../errors.ts';
 import { escapeCommas } from '../filters/event-filters.ts';
 import { type FilterKey, filterKeys } from '../items/filter-keys.ts';
 import { refuseFileOfValues } from '../items/item-conditions.ts';
+import { createdOnReader } from '../items/item-times.ts';
 import { isObject } from '../items/items.ts';
 import { knownValues } from '../items/known-fields.ts';
 import { shownAddress } from '../names/callback-address.ts';
 import { flagWords } from '../shell-words.ts';
+import {
+  compareInstants,
+  type Instant,
+  milliseconds,
+  nextFullSecond,
+  parseInstant,
+} from '../time/instant.ts';
 import {
   answerShape,
   elementsOf,
@@ -296,9 +304,9 @@ const tools: Readonly<Record<string, Tool>> = {
 /** Groups listed in statistics; the rest are summed up. */
 const LISTED_GROUPS = 20;
 
-/** A cursor into the newest events: a time limit, and the number of events just before it already shown. */
+/** A cursor into the newest events: the time of the last one shown, and how many of that time were shown. */
 interface SearchPlace {
-  readonly until: string;
+  readonly createdOn: string;
   readonly shown: number;
 }
 
@@ -306,20 +314,15 @@ async function searchEvents(
   { limit, fields, cursor, ...asked }: Arguments,
   run: RunWords,
 ): Promise<CallToolResult> {
-  const place = cursor === undefined ? undefined : readCursor<SearchPlace>(cursor, 'until');
-  const shownBefore = place?.shown ?? 0;
+  const place = cursor === undefined ? undefined : readCursor<SearchPlace>(cursor, isSearchPlace);
   const wanted = fields as readonly string[] | undefined;
   // The cursor needs the last event's time.
   const addsTime = wanted !== undefined && !wanted.includes('createdOn');
-  const [found, count] = await Promise.all([
-    run(`events search --no-reverse --ndjson --timezone=UTC --limit=${Number(limit) + shownBefore + 1}`, {
-      ...asked,
-      fields: addsTime ? [...wanted, 'createdOn'] : fields,
-      ...(place ? { until: place.until } : {}),
-    }),
+  const asRead = { ...asked, fields: addsTime ? [...wanted, 'createdOn'] : fields };
+  const [{ lines, warnings }, count] = await Promise.all([
+    readAfter(place, Number(limit), asRead, run),
     run('events count --json --timezone=UTC', asked).catch(() => undefined),
   ]);
-  const lines = linesIn(found.stdout).slice(shownBefore);
   const { elements, unfit } = elementsOf(lines.slice(0, Number(limit)));
   const times = elements.map((item) => timeOf(item, fields !== undefined));
   const matching = count ? (exactJson(count.stdout) as { count: number }).count : null;
@@ -331,20 +334,56 @@ async function searchEvents(
       cursorAfter: (shown) => {
         const last = times[shown - 1];
         if (last === undefined) return undefined;
-        const until = justAfter(last);
         const same = times.slice(0, shown).filter((one) => one === last).length;
-        return cursorOf({ until, shown: same + (until === place?.until ? shownBefore : 0) });
+        return cursorOf({ createdOn: last, shown: same + (last === place?.createdOn ? place.shown : 0) });
       },
       advice: 'narrow the filters, or give fewer fields',
     },
-    found.warnings,
+    warnings,
   );
 }
 
+/**
+ * Reads more than `limit` events after a place, if there are as many. How finely the service compares times
+ * is unknown, so it is asked up to a full second, and the events before the place are left out here.
+ */
+async function readAfter(
+  place: SearchPlace | undefined,
+  limit: number,
+  asked: Arguments,
+  run: RunWords,
+): Promise<{ readonly lines: readonly string[]; readonly warnings: CommandResult['warnings'] }> {
+  const at = place && parseInstant(place.createdOn);
+  const within = at ? { ...asked, until: nextFullSecond(milliseconds(at)).text } : asked;
+  for (let most = limit + (place?.shown ?? 0) + 1; ; most *= 2) {
+    const found = await run(`events search --no-reverse --ndjson --timezone=UTC --limit=${most}`, within);
+    const read = linesIn(found.stdout);
+    const lines = at ? read.filter(isAfterPlace(at, place.shown)) : read;
+    if (lines.length > limit || read.length < most) return { lines, warnings: found.warnings };
+  }
+}
+
+/** Skips the events that are newer, and as many of the same time as were shown. */
+function isAfterPlace(at: Instant, shown: number): (line: string) => boolean {
+  const createdOn = createdOnReader();
+  let toSkip = shown;
+  return (line) => {
+    const time = createdOn(Buffer.from(line), 0);
+    const order = time ? compareInstants(time, at) : -1;
+    if (order !== 0) return order < 0;
+    return toSkip-- <= 0;
+  };
+}
+
+/** Undefined if it is not a time. */
 function timeOf(item: unknown, isPicked: boolean): string | undefined {
   if (!isObject(item)) return undefined;
   const createdOn = isPicked ? item['createdOn'] : knownValues(item).createdOn;
-  return typeof createdOn === 'string' ? createdOn : undefined;
+  return isTime(createdOn) ? createdOn : undefined;
+}
+
+function isTime(value: unknown): value is string {
+  return typeof value === 'string' && parseInstant(value) !== undefined;
 }
 
 function withoutTime(item: unknown): unknown {
@@ -352,31 +391,35 @@ function withoutTime(item: unknown): unknown {
   return others;
 }
 
-/** Adds 100 ns, to include all events of the same time. */
-function justAfter(time: string): string {
-  return time.replace(/(?:\.(\d{1,7})\d*)?(?=Z|[+-]\d\d:?\d\d$)/, (_, fraction: string = '') => {
-    const next = `${Number(fraction.padEnd(7, '0')) + 1}`.padStart(7, '0');
-    return `.${next.length > 7 ? '9999999' : next}`;
-  });
-}
-
 interface ListPlace {
   readonly at: number;
 }
 
 function offsetOf(cursor: unknown): number {
-  return cursor === undefined ? 0 : readCursor<ListPlace>(cursor, 'at').at;
+  return cursor === undefined ? 0 : readCursor<ListPlace>(cursor, isListPlace).at;
 }
 
 function cursorOf(place: SearchPlace | ListPlace): string {
   return Buffer.from(JSON.stringify(place)).toString('base64url');
 }
 
-/** Parses a cursor with this member. Throws `UsageError` for any other text. */
-function readCursor<Place>(cursor: unknown, member: keyof Place & string): Place {
+function isListPlace(place: unknown): place is ListPlace {
+  return isObject(place) && isCount(place['at']);
+}
+
+function isSearchPlace(place: unknown): place is SearchPlace {
+  return isObject(place) && isTime(place['createdOn']) && isCount(place['shown']);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+/** Throws `UsageError` for any other text. */
+function readCursor<Place>(cursor: unknown, isPlace: (place: unknown) => place is Place): Place {
   try {
     const place: unknown = JSON.parse(Buffer.from(String(cursor), 'base64url').toString());
-    if (isObject(place) && (member === 'until' || Number.isSafeInteger(place[member]))) return place as Place;
+    if (isPlace(place)) return place;
   } catch {}
   throw new UsageError('cursor: this is not a cursor of this tool', {
     next: 'give the cursor of the answer before, or leave it out to begin',

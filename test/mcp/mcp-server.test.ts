@@ -135,6 +135,33 @@ describe('hooktrail mcp', () => {
     },
   );
 
+  test('its cursor depends neither on how finely the service compares times nor on newer events', async () => {
+    await using own = await startSearching({ events: 0 });
+    await using other = await connect(own.env);
+    const { control, log } = own.sandbox;
+    const fractions = ['.9999999', '.5', '.5', '.5', '.25', '.0010001', '.001', ''];
+    const times = [...fractions.map((fraction) => `2026-11-20T08:00:01${fraction}Z`), '2026-11-20T08:00:00Z'];
+    const ids = times.map((createdOn) => control.addEvent({ createdOn }).eventId);
+    const seen: string[] = [];
+    let cursor: string | null | undefined;
+    while (cursor !== null) {
+      const args = {
+        limit: 2,
+        since: '2026-11-20',
+        until: '2026-11-20 09:00',
+        ...(cursor ? { cursor } : {}),
+      };
+      const { structuredContent } = await other.call('search_events', args);
+      const answer = structuredContent as { items: object[]; cursor: string | null };
+      seen.push(...answer.items.map((item) => knownOf(item).eventId));
+      cursor = answer.cursor;
+      control.addEvent({ createdOn: '2026-11-20T08:00:01.99999999Z' });
+    }
+    expect(seen.toSorted()).toEqual(ids.toSorted());
+    const bounds = log.flatMap(({ url }) => /lt\(createdOn,([^)]+)/.exec(url)?.[1] ?? []);
+    expect(bounds.filter((bound) => bound.includes('.'))).toEqual([]);
+  });
+
   test('a text of 4 MB and 100,000 levels of nesting are left out, and said to be', async () => {
     await using own = await startSearching({ events: 3 });
     await using other = await connect(own.env);
@@ -383,6 +410,7 @@ describe('hooktrail mcp', () => {
 
   test.each([
     ['search_events', 'nonsense'],
+    ['search_events', 'eyJjcmVhdGVkT24iOjF9'],
     ['find_text', 'eyJ1bnRpbCI6MX0'],
   ])('%s refuses the cursor %s', async (name, cursor) => {
     const { isError, content } = await peer.call(name, {
