@@ -139,8 +139,7 @@ export class AboutQuestions {
   shared(names: SubscriptionNames | undefined, own: ReadonlySet<string> = new Set()): Shared {
     // The list has only those that are switched on.
     const isActive = (id: unknown) => !names?.isListed || names.of(String(id))?.state === 'on';
-    const ownIds = new Set([...own].map((id) => id.toLowerCase()));
-    const rows = this.everyone.result().filter(({ values: [id] }) => !ownIds.has(String(id).toLowerCase()));
+    const rows = this.everyone.result().filter(({ values: [id] }) => !own.has(String(id)));
     return {
       subscriptions: rows.length,
       withFailures: rows.filter(({ failed }) => failed > 0).length,
@@ -150,8 +149,7 @@ export class AboutQuestions {
 
   /** Counts the events of these subscriptions, whoever they are for. */
   countOf(subscriptionIds: ReadonlySet<string>): number {
-    const ids = new Set([...subscriptionIds].map((id) => id.toLowerCase()));
-    const rows = this.everyone.result().filter(({ values: [id] }) => ids.has(String(id).toLowerCase()));
+    const rows = this.everyone.result().filter(({ values: [id] }) => subscriptionIds.has(String(id)));
     return rows.reduce((total, { events }) => total + events, 0);
   }
 

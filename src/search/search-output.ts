@@ -116,7 +116,7 @@ async function explainNoMatch(
   reporter.notice(`next: ${next}`);
 }
 
-/** What was found was created before this. */
+/** The events found were created before this. */
 function endOfSearch(askedAt: number | undefined): Instant | undefined {
   return askedAt === undefined ? undefined : nextFullSecond(askedAt);
 }
