@@ -15,7 +15,8 @@ const sample = isSampled ? sampling : {};
 const isWholeRun = process.env['npm_lifecycle_event'] === 'test' && !isSampled;
 const sampleOfFlat = isSampled || isWholeRun ? sampling : {};
 
-/** One test in so many is drawn: of those that run a second time, of processes, and of a machine. */
+/** One row of a table in so many is drawn, and one test: of those that run a second time, of processes, of a machine. */
+const ONE_OF_ROWS = 4;
 const ONE_OF_FLAT = isWholeRun ? 3 : 8;
 const ONE_OF_PROCESS = 4;
 const ONE_OF_MACHINE = 10;
@@ -103,7 +104,8 @@ export default defineConfig({
           exclude: ['test/**/*.{process,machine}.test.ts'],
           // Files of a worker share what they load: a third of the time would go into loading it anew for each.
           isolate: false,
-          provide: { shape: 'published' },
+          ...sample,
+          provide: { shape: 'published', draws: 'rows', oneIn: ONE_OF_ROWS },
         },
       },
       {
@@ -114,7 +116,7 @@ export default defineConfig({
           globalSetup: ['test/support/build.ts'],
           isolate: false,
           ...sample,
-          provide: { shape: 'published', oneIn: ONE_OF_PROCESS },
+          provide: { shape: 'published', draws: 'tests', oneIn: ONE_OF_PROCESS },
         },
       },
       {
@@ -125,7 +127,7 @@ export default defineConfig({
           exclude: ['test/**/*.{process,machine}.test.ts', ...inOneShape.map((files) => `${files}.test.ts`)],
           isolate: false,
           ...sampleOfFlat,
-          provide: { shape: 'flat', oneIn: ONE_OF_FLAT },
+          provide: { shape: 'flat', draws: 'tests', oneIn: ONE_OF_FLAT },
         },
       },
       {
@@ -136,7 +138,7 @@ export default defineConfig({
           globalSetup: ['test/support/build.ts'],
           isolate: false,
           ...sampleOfFlat,
-          provide: { shape: 'flat', oneIn: ONE_OF_FLAT },
+          provide: { shape: 'flat', draws: 'tests', oneIn: ONE_OF_FLAT },
         },
       },
       {
@@ -147,7 +149,7 @@ export default defineConfig({
           isolate: false,
           globalSetup: ['test/support/build.ts', 'test/support/machine/requirement.ts'],
           ...sample,
-          provide: { shape: 'published', oneIn: ONE_OF_MACHINE },
+          provide: { shape: 'published', draws: 'tests', oneIn: ONE_OF_MACHINE },
         },
       },
     ],

@@ -5,7 +5,6 @@ import { describe, expect, test } from 'vitest';
 import { NO_DAY_FOLDER } from '../../src/export/partitions.ts';
 import { clock } from '../support/clock.ts';
 import { type Exporting, rowsOf, startExporting } from '../support/exporting.ts';
-import { sampleOf } from '../support/seed.ts';
 import { itemOf, knownOf } from '../support/shape.ts';
 
 const asParquet = ['--format', 'parquet', '--page-size', '5'];
@@ -26,29 +25,24 @@ async function expectSame(at: Exporting, ...flags: string[]): Promise<void> {
 const ago = (minutes: number) => new Date(clock.now() - minutes * 60_000).toISOString();
 
 describe('events export --format parquet', () => {
-  test.each(sampleOf('partitions of Parquet', 1, [[[]], [byDay]]))(
-    'holds each event once, in the bytes of the service %j',
-    async (by) => {
-      await using at = await startExporting({ events: 300 });
-      const { code, stderr } = await at.export(...asParquet, ...by);
-      const files = await at.parts();
-      const { parts, ...manifest } = await at.manifest();
-      expect([code, stderr]).toEqual([
-        0,
-        `exported: 300 events in ${files.length} files in ${at.directory}, all that match before ${manifest['pin']}\n`,
-      ]);
-      expect(files.every((name) => /(^|^date=[-\d]{10}\/)part-\d{6}\.parquet$/.test(name))).toBe(true);
-      expect(parts.map(({ file }) => file)).toEqual(expect.arrayContaining(files));
-      expect(manifest).toMatchObject({ version: 1, fileFormat: 'parquet', gzip: false, events: 300 });
-      await expectSame(at);
-      await expectSame(at, '--failed', '--since', '3d');
-      const items = (await rowsIn(at)).map(({ item }) => `${item}\n`);
-      expect(items.sort().join('')).toBe(
-        (await at.search('--ndjson')).stdout.match(/.+\n/g)?.sort().join(''),
-      );
-      expect((await at.export(...asParquet, ...by)).stderr).toMatch(/^verified: 300 events in \d+ files/);
-    },
-  );
+  test.each([[[]], [byDay]])('holds each event once, in the bytes of the service %j', async (by) => {
+    await using at = await startExporting({ events: 300 });
+    const { code, stderr } = await at.export(...asParquet, ...by);
+    const files = await at.parts();
+    const { parts, ...manifest } = await at.manifest();
+    expect([code, stderr]).toEqual([
+      0,
+      `exported: 300 events in ${files.length} files in ${at.directory}, all that match before ${manifest['pin']}\n`,
+    ]);
+    expect(files.every((name) => /(^|^date=[-\d]{10}\/)part-\d{6}\.parquet$/.test(name))).toBe(true);
+    expect(parts.map(({ file }) => file)).toEqual(expect.arrayContaining(files));
+    expect(manifest).toMatchObject({ version: 1, fileFormat: 'parquet', gzip: false, events: 300 });
+    await expectSame(at);
+    await expectSame(at, '--failed', '--since', '3d');
+    const items = (await rowsIn(at)).map(({ item }) => `${item}\n`);
+    expect(items.sort().join('')).toBe((await at.search('--ndjson')).stdout.match(/.+\n/g)?.sort().join(''));
+    expect((await at.export(...asParquet, ...by)).stderr).toMatch(/^verified: 300 events in \d+ files/);
+  });
 
   test('has the known fields as columns, wherever an item has them', async () => {
     await using at = await startExporting({ events: 20 });
@@ -99,7 +93,7 @@ describe('events export --format parquet', () => {
     expect(stored).toHaveLength(7);
   });
 
-  test.each(sampleOf('updated Parquet', 1, [[[]], [byDay]]))(
+  test.each([[[]], [byDay]])(
     'is updated, and each event is there once, as it was last read %j',
     async (by) => {
       await using at = await startExporting({ events: 60, tokenLifetimeSeconds: 864_000 });

@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { callsIn } from '../support/command-lines.ts';
 import { ndjsonOf, startSearching, valuesIn } from '../support/searching.ts';
-import { sampleOf } from '../support/seed.ts';
 
 /** A service whose address is that of the saved profile `night`, which commands use. */
 async function startWithProfile() {
@@ -30,17 +29,15 @@ async function startWithProfile() {
 const wordsOf = (line: string) => callsIn(line)[0] as string[];
 
 describe('the line below a table in Markdown', () => {
-  test.each(
-    sampleOf('commands on a page', 3, [
-      ['search', '--failed', '--since', '06:00', '-n', '5'],
-      ['search', '--since=2h', '--fields', 'eventId'],
-      ['search', '-n', '3'],
-      ['stats'],
-      ['stats', '--by', 'eventType', '--after', '3d', '--before', 'yesterday'],
-      ['explain', '--since', '2d'],
-      ['health', '--since', '1d', '--type', 'document.*'],
-    ]),
-  )(
+  test.each([
+    ['search', '--failed', '--since', '06:00', '-n', '5'],
+    ['search', '--since=2h', '--fields', 'eventId'],
+    ['search', '-n', '3'],
+    ['stats'],
+    ['stats', '--by', 'eventType', '--after', '3d', '--before', 'yesterday'],
+    ['explain', '--since', '2d'],
+    ['health', '--since', '1d', '--type', 'document.*'],
+  ])(
     'names profile and service, and a command that gives the same a day later: events %s %s %s',
     async (...words) => {
       await using at = await startWithProfile();

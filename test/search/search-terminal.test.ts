@@ -5,7 +5,6 @@ import { ClosedPipeError } from '../../src/errors.ts';
 import { clock } from '../support/clock.ts';
 import { startHooktrail } from '../support/program.ts';
 import { type Searching, startSearching } from '../support/searching.ts';
-import { sampleOf } from '../support/seed.ts';
 
 /** A pager that records its input, and that the user leaves after that many writes. */
 function fakePager(patience = Number.POSITIVE_INFINITY) {
@@ -60,14 +59,12 @@ describe('a search on a terminal', () => {
     expect(stdout).toMatch(/^[\x20-\x7e\n]*$/);
   });
 
-  test.each(
-    sampleOf('short tables', 2, [
-      ['events search --since 7d', '2 events'],
-      ['events search --since 7d -n 1', '1 of 2 events'],
-      ['events search --since 7d -n 2', '2 events'],
-      ['event-types --match invoice', '2 event types'],
-    ]),
-  )('says below a short table how many there are: %s', async (line, count) => {
+  test.each([
+    ['events search --since 7d', '2 events'],
+    ['events search --since 7d -n 1', '1 of 2 events'],
+    ['events search --since 7d -n 2', '2 events'],
+    ['event-types --match invoice', '2 event types'],
+  ])('says below a short table how many there are: %s', async (line, count) => {
     await using searching = await startSearching({ events: 0 });
     for (const createdOn of ['2026-11-19T08:00:00Z', '2026-11-19T09:00:00Z'])
       searching.control.addEvent({ createdOn });
@@ -77,26 +74,25 @@ describe('a search on a terminal', () => {
     expect((await searching.run(line.split(' '))).stderr).toBe('');
   });
 
-  test.each(
-    sampleOf('long outputs', 2, [[['--all']], [['--limit', '60']], [['--json']], [['--csv', '--all']]]),
-  )('shows %j through the pager if it does not fit the screen', async (args) => {
-    await using searching = await startSearching({ events: 100 });
-    const { code, stdout, pager } = await search(searching, args);
-    expect([code, stdout, pager.commands, pager.isEnded]).toEqual([0, '', ['more -x'], true]);
-    const direct = await search(searching, [...args, '--no-pager']);
-    expect(pager.text).toBe(direct.stdout);
-    expect(direct.pager.commands).toEqual([]);
-  });
+  test.each([[['--all']], [['--limit', '60']], [['--json']], [['--csv', '--all']]])(
+    'shows %j through the pager if it does not fit the screen',
+    async (args) => {
+      await using searching = await startSearching({ events: 100 });
+      const { code, stdout, pager } = await search(searching, args);
+      expect([code, stdout, pager.commands, pager.isEnded]).toEqual([0, '', ['more -x'], true]);
+      const direct = await search(searching, [...args, '--no-pager']);
+      expect(pager.text).toBe(direct.stdout);
+      expect(direct.pager.commands).toEqual([]);
+    },
+  );
 
-  test.each<[string, string[], Record<string, string>]>(
-    sampleOf('outputs without a pager', 3, [
-      ['what fits the screen', ['--limit', '20'], {}],
-      ['what fits the screen in colour', ['--limit', '20'], { NO_COLOR: '' }],
-      ['with PAGER=cat', ['--all'], { PAGER: 'cat' }],
-      ['with an empty HOOKTRAIL_PAGER', ['--all'], { HOOKTRAIL_PAGER: '' }],
-      ['on a dumb terminal', ['--all'], { TERM: 'dumb' }],
-    ]),
-  )('prints %s without a pager', async (_, args, more) => {
+  test.each<[string, string[], Record<string, string>]>([
+    ['what fits the screen', ['--limit', '20'], {}],
+    ['what fits the screen in colour', ['--limit', '20'], { NO_COLOR: '' }],
+    ['with PAGER=cat', ['--all'], { PAGER: 'cat' }],
+    ['with an empty HOOKTRAIL_PAGER', ['--all'], { HOOKTRAIL_PAGER: '' }],
+    ['on a dumb terminal', ['--all'], { TERM: 'dumb' }],
+  ])('prints %s without a pager', async (_, args, more) => {
     await using searching = await startSearching({ events: 100 });
     const { code, stdout, pager } = await search(searching, args, more);
     expect([code, rows(stdout) > 19, pager.commands]).toEqual([0, true, []]);

@@ -2,7 +2,6 @@ import { beforeEach, expect, test } from 'vitest';
 import { visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import { type Behaviour, editJson, type Fault } from '../support/sandbox.ts';
-import { sampleOf } from '../support/seed.ts';
 import { useSigningIn } from '../support/signing-in.ts';
 
 const at = useSigningIn({ autoApprove: false });
@@ -147,14 +146,12 @@ test.each<[string, Fault]>([
   expect(await program.finished).toMatchObject({ code: 0 });
 });
 
-test.each(
-  sampleOf('polls that go on', 2, [
-    [200, 'authorization_pending'],
-    [428, 'authorization_pending'],
-    [200, 'slow_down'],
-    [428, 'slow_down'],
-  ]),
-)('a poll that is answered %i with %s goes on', async (status, error) => {
+test.each([
+  [200, 'authorization_pending'],
+  [428, 'authorization_pending'],
+  [200, 'slow_down'],
+  [428, 'slow_down'],
+])('a poll that is answered %i with %s goes on', async (status, error) => {
   at.sandbox.control.fault('token', { kind: 'status', status, body: JSON.stringify({ error }) });
   const { program, url } = await startDevice();
   await nextPoll();
@@ -180,22 +177,20 @@ test.each([
   });
 });
 
-test.each<[string, (body: Readonly<Record<string, unknown>>) => object]>(
-  sampleOf('odd device answers', 2, [
-    ['an interval as text', (body) => ({ ...body, interval: '1' })],
-    ['an interval of no time', (body) => ({ ...body, interval: 0 })],
-    ['a lifetime as text', (body) => ({ ...body, expires_in: '600' })],
-    ['no lifetime', ({ expires_in: _, ...body }) => body],
-    [
-      'verification_url',
-      ({ verification_uri, verification_uri_complete, ...body }) => ({
-        ...body,
-        verification_url: verification_uri,
-        verification_url_complete: verification_uri_complete,
-      }),
-    ],
-  ]),
-)('a device answer with %s signs in', async (_, change) => {
+test.each<[string, (body: Readonly<Record<string, unknown>>) => object]>([
+  ['an interval as text', (body) => ({ ...body, interval: '1' })],
+  ['an interval of no time', (body) => ({ ...body, interval: 0 })],
+  ['a lifetime as text', (body) => ({ ...body, expires_in: '600' })],
+  ['no lifetime', ({ expires_in: _, ...body }) => body],
+  [
+    'verification_url',
+    ({ verification_uri, verification_uri_complete, ...body }) => ({
+      ...body,
+      verification_url: verification_uri,
+      verification_url_complete: verification_uri_complete,
+    }),
+  ],
+])('a device answer with %s signs in', async (_, change) => {
   at.sandbox.control.fault('device', editJson(change));
   const { program, url } = await startDevice();
   await decide(url, 'approve');

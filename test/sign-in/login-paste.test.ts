@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { changed, redirectOf } from '../support/browser.ts';
-import { sampleOf } from '../support/seed.ts';
 import { type Login, startSigningIn, useSigningIn } from '../support/signing-in.ts';
 
 const at = useSigningIn();
@@ -30,19 +29,16 @@ const cuts: [string, (redirect: URL) => string][] = [
   ['before another line', ({ href }) => `${href}\nsomething else`],
 ];
 
-test.each(sampleOf('cut addresses', 2, cuts))('an address %s signs in', async (_, change) => {
+test.each(cuts)('an address %s signs in', async (_, change) => {
   const login = await at.login(['--paste'], { stdin: null });
   expect(await paste(login, change)).toMatchObject({ code: 0, stdout: '' });
 });
 
-test.each(sampleOf('cut addresses beside the listener', 2, cuts))(
-  'an address %s signs in beside the listener too',
-  async (_, change) => {
-    const login = await at.login([], { stdin: null, terminal: 200 });
-    await login.program.printed('stderr', /paste its address here: /);
-    expect(await paste(login, change)).toMatchObject({ code: 0, stdout: '' });
-  },
-);
+test.each(cuts)('an address %s signs in beside the listener too', async (_, change) => {
+  const login = await at.login([], { stdin: null, terminal: 200 });
+  await login.program.printed('stderr', /paste its address here: /);
+  expect(await paste(login, change)).toMatchObject({ code: 0, stdout: '' });
+});
 
 test('a redirect URI that does not lead back here works with --paste', async () => {
   await using elsewhere = await startSigningIn({ redirectUri: 'https://app.example/callback' });

@@ -6,7 +6,6 @@ import { memoryKeychain, thisMachine } from '../support/context.ts';
 import type { Result } from '../support/process.ts';
 import { hooktrail, startHooktrail } from '../support/program.ts';
 import type { Behaviour } from '../support/sandbox.ts';
-import { sampleOf } from '../support/seed.ts';
 import { startRefreshing, useSigningIn } from '../support/signing-in.ts';
 
 const at = useSigningIn();
@@ -65,40 +64,38 @@ const metadata = (given: Behaviour['metadata']) => () => {
 };
 const NONE = `${OUT}; the identity provider offers no way to revoke tokens`;
 
-test.each<[string, () => unknown, string, Record<string, undefined>?]>(
-  sampleOf('answers to a revocation', 4, [
-    ['revokes both tokens', revoking(200, 200), `${OUT}; its tokens are revoked`],
-    [
-      'does not revoke the access token',
-      revoking(200, 503),
-      `${unrevoked}the revocation failed: the identity provider answered 503`,
-    ],
-    ['offers no revocation', metadata(({ revocation_endpoint: _, ...rest }) => rest), NONE],
-    ['has no metadata', metadata('none'), NONE],
-    ['names another issuer', metadata((whole) => ({ ...whole, issuer: 'https://evil.example' })), NONE],
-    [
-      'names an endpoint of another origin',
-      metadata((whole) => ({ ...whole, revocation_endpoint: 'https://evil.example/revoke' })),
-      NONE,
-    ],
-    ['has a list for its metadata', metadata(() => [1]), NONE],
-    [
-      'fails to give its metadata',
-      () => {
-        const failure = { kind: 'status', status: 503 } as const;
-        at.sandbox.control.fault('metadata', failure, failure);
-      },
-      `${unrevoked}the identity provider's metadata could not be read: it answered 503`,
-    ],
-    ['cannot be reached', () => at.sandbox.close(), `${unrevoked}REASON`],
-    [
-      'cannot be asked without the passphrase',
-      () => undefined,
-      `${unrevoked}they could not be read`,
-      { HOOKTRAIL_PASSPHRASE: undefined },
-    ],
-  ]),
-)('of a provider that %s, logout says what became of the tokens', async (_, arrange, said, env) => {
+test.each<[string, () => unknown, string, Record<string, undefined>?]>([
+  ['revokes both tokens', revoking(200, 200), `${OUT}; its tokens are revoked`],
+  [
+    'does not revoke the access token',
+    revoking(200, 503),
+    `${unrevoked}the revocation failed: the identity provider answered 503`,
+  ],
+  ['offers no revocation', metadata(({ revocation_endpoint: _, ...rest }) => rest), NONE],
+  ['has no metadata', metadata('none'), NONE],
+  ['names another issuer', metadata((whole) => ({ ...whole, issuer: 'https://evil.example' })), NONE],
+  [
+    'names an endpoint of another origin',
+    metadata((whole) => ({ ...whole, revocation_endpoint: 'https://evil.example/revoke' })),
+    NONE,
+  ],
+  ['has a list for its metadata', metadata(() => [1]), NONE],
+  [
+    'fails to give its metadata',
+    () => {
+      const failure = { kind: 'status', status: 503 } as const;
+      at.sandbox.control.fault('metadata', failure, failure);
+    },
+    `${unrevoked}the identity provider's metadata could not be read: it answered 503`,
+  ],
+  ['cannot be reached', () => at.sandbox.close(), `${unrevoked}REASON`],
+  [
+    'cannot be asked without the passphrase',
+    () => undefined,
+    `${unrevoked}they could not be read`,
+    { HOOKTRAIL_PASSPHRASE: undefined },
+  ],
+])('of a provider that %s, logout says what became of the tokens', async (_, arrange, said, env) => {
   await signInAs('default');
   await arrange();
   const { code, stdout, stderr } = await at.run(['logout'], { env: { ...at.env, ...env } });

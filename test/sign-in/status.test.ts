@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { accessTokenOf } from '../support/sandbox-client.ts';
-import { sampleOf } from '../support/seed.ts';
 import { startRefreshing, useSigningIn } from '../support/signing-in.ts';
 
 const at = useSigningIn();
@@ -145,34 +144,32 @@ test('--check reports a token that the service accepts', async () => {
   expect(await json('--check')).toMatchObject({ code: 0, stderr: '', state: { check: 'accepted' } });
 });
 
-test.each<[string, string, number, string, string, Record<string, string>]>(
-  sampleOf('refused checks', 2, [
-    [
-      'a token that the service rejects',
-      'rejected',
-      4,
-      'the service rejects the token',
-      'error: GET event-types: the service answered 401 Unauthorized\n',
-      { HOOKTRAIL_ACCESS_TOKEN: 'stale' },
-    ],
-    [
-      'a service that cannot be reached',
-      'unreachable',
-      5,
-      'the service cannot be reached',
-      'error: the service could not be reached: 127.0.0.1:9 does not accept connections',
-      { HOOKTRAIL_ACCESS_TOKEN: 'stale', HOOKTRAIL_BASE_URL: 'http://127.0.0.1:9' },
-    ],
-    [
-      'a service that answers with an error',
-      'failed',
-      1,
-      'the service answers with an error',
-      'error: ',
-      { HOOKTRAIL_VENDOR: 'another' },
-    ],
-  ]),
-)(
+test.each<[string, string, number, string, string, Record<string, string>]>([
+  [
+    'a token that the service rejects',
+    'rejected',
+    4,
+    'the service rejects the token',
+    'error: GET event-types: the service answered 401 Unauthorized\n',
+    { HOOKTRAIL_ACCESS_TOKEN: 'stale' },
+  ],
+  [
+    'a service that cannot be reached',
+    'unreachable',
+    5,
+    'the service cannot be reached',
+    'error: the service could not be reached: 127.0.0.1:9 does not accept connections',
+    { HOOKTRAIL_ACCESS_TOKEN: 'stale', HOOKTRAIL_BASE_URL: 'http://127.0.0.1:9' },
+  ],
+  [
+    'a service that answers with an error',
+    'failed',
+    1,
+    'the service answers with an error',
+    'error: ',
+    { HOOKTRAIL_VENDOR: 'another' },
+  ],
+])(
   '--check reports %s',
   async (_, check, code, line, error, changed) => {
     await at.signIn();

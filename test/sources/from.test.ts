@@ -9,7 +9,6 @@ import { type Exporting, startExporting } from '../support/exporting.ts';
 import { createHome } from '../support/home.ts';
 import { hooktrail, startHooktrail } from '../support/program.ts';
 import { idsOf, valuesIn } from '../support/searching.ts';
-import { sampleOf } from '../support/seed.ts';
 import { knownOf, textInShape } from '../support/shape.ts';
 
 let at: Exporting;
@@ -277,7 +276,7 @@ describe('--from, without a sign-in', () => {
     ['--failed', '-n', '7'],
     ['--type', 'Document.Signed'],
   ];
-  test.each(sampleOf('filters of files', 2, FILTERS).map((filters) => [filters]))(
+  test.each(FILTERS.map((filters) => [filters]))(
     'filters %j mean the same as at the service',
     async (filters) => {
       const online = (await at.search('--ndjson', ...filters)).stdout;
@@ -646,26 +645,23 @@ describe('--from, without a sign-in', () => {
     ['stats', '--by', 'eventType'],
     ['report', 'report.html'],
   ];
-  test.each(sampleOf('damages', 1, damages))(
-    'a part that was %s is an error that names it, for every command',
-    async (_, damage) => {
-      for (const { gzip, place } of [
-        { gzip: [], place: -1 },
-        { gzip: ['--gzip'], place: 0 },
-      ]) {
-        await using exporting = await startExporting({ events: 200 });
-        await exporting.export('--page-size', '5', ...gzip);
-        const parts = await exporting.parts();
-        expect(parts.length).toBeGreaterThan(2);
-        const file = path.join(exporting.directory, parts.at(place) as string);
-        await writeFile(file, damage(await readFile(file)));
-        for (const [command = '', ...args] of commands) {
-          const { code, stderr } = await offline([command, ...args, '--from', exporting.directory]);
-          expect([command, code, stderr]).toEqual([command, 1, expect.stringContaining(`error: ${file} `)]);
-        }
+  test.each(damages)('a part that was %s is an error that names it, for every command', async (_, damage) => {
+    for (const { gzip, place } of [
+      { gzip: [], place: -1 },
+      { gzip: ['--gzip'], place: 0 },
+    ]) {
+      await using exporting = await startExporting({ events: 200 });
+      await exporting.export('--page-size', '5', ...gzip);
+      const parts = await exporting.parts();
+      expect(parts.length).toBeGreaterThan(2);
+      const file = path.join(exporting.directory, parts.at(place) as string);
+      await writeFile(file, damage(await readFile(file)));
+      for (const [command = '', ...args] of commands) {
+        const { code, stderr } = await offline([command, ...args, '--from', exporting.directory]);
+        expect([command, code, stderr]).toEqual([command, 1, expect.stringContaining(`error: ${file} `)]);
       }
-    },
-  );
+    }
+  });
 });
 
 function indented(events: readonly string[]): string {

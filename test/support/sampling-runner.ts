@@ -1,10 +1,11 @@
 import { inject, type RunnerTestCase, type RunnerTestFile, type RunnerTestSuite, TestRunner } from 'vitest';
-import { drawnTests } from './seed.ts';
+import { drawnRows, drawnTests } from './seed.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Of so many tests of this project `npm test` runs one. */
+    /** Of so many tests of this project, or of so many rows of its tables, `npm test` runs one. */
     oneIn: number;
+    draws: 'tests' | 'rows';
   }
 }
 
@@ -18,10 +19,10 @@ export default class SamplingRunner extends TestRunner {
 
 function sample(file: RunnerTestFile): void {
   const tests = testsOf(file).filter(({ mode }) => mode === 'run' || mode === 'queued');
-  const names = tests.map(({ fullName }) => fullName);
-  const drawn = new Set(drawnTests(names, inject('oneIn')));
+  const draw = inject('draws') === 'rows' ? drawnRows : drawnTests;
+  const drawn = new Set(draw(tests, inject('oneIn')));
   for (const test of tests) {
-    if (drawn.has(test.fullName)) continue;
+    if (drawn.has(test)) continue;
     test.mode = 'skip';
     test.result = { state: 'skip' };
   }

@@ -50,9 +50,27 @@ export function sampleOf<const Case>(name: string, few: number, cases: readonly 
   return isSampled ? drawnCases(name, few, cases) : [...cases];
 }
 
+interface DrawnTest {
+  readonly fullName: string;
+  readonly suite?: object | undefined;
+  /** True for a row of a table. */
+  readonly each?: boolean | undefined;
+}
+
 /** Returns the tests that the run's seed draws by their full names, each with a chance of one in `oneIn`. */
-export function drawnTests(names: readonly string[], oneIn: number): string[] {
-  return names.filter((name) => randomOf(name).below(oneIn) === 0);
+export function drawnTests<Test extends DrawnTest>(tests: readonly Test[], oneIn: number): Test[] {
+  return tests.filter(({ fullName }) => randomOf(fullName).below(oneIn) === 0);
+}
+
+/** Returns all tests, but of rows that follow each other only one in `oneIn`, and at least one. */
+export function drawnRows<Test extends DrawnTest>(tests: readonly Test[], oneIn: number): Test[] {
+  const groups: [Test, ...Test[]][] = [];
+  for (const test of tests) {
+    const before = groups.at(-1);
+    if (test.each && before?.[0].each && before[0].suite === test.suite) before.push(test);
+    else groups.push([test]);
+  }
+  return groups.flatMap((rows) => drawnCases(rows[0].fullName, Math.ceil(rows.length / oneIn), rows));
 }
 
 /** Returns how often a test repeats its work: `few` times with `npm test`, `many` times in `.ci/run`. */

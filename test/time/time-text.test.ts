@@ -7,7 +7,7 @@ import { resolveTime, type Time } from '../../src/time/resolve-time.ts';
 import { timeAdvice } from '../../src/time/time-advice.ts';
 import { parseTime } from '../../src/time/time-text.ts';
 import { TimeZone, UTC } from '../../src/time/time-zone.ts';
-import { sampleOf, sampleSize } from '../support/seed.ts';
+import { sampleSize } from '../support/seed.ts';
 
 const NOW = Date.parse('2026-11-21T10:11:12.345Z');
 const sent = (text: string) => {
@@ -589,15 +589,12 @@ describe('a very long text', () => {
     ...['M', '1M', 'P', 'P1D', '1d', '1d, and ', 'at ', 'on ', '@', '0', '20261120T'],
   ];
 
-  test.each(sampleOf('long texts', 5, PIECES))(
-    'of %j is refused in a time that grows with its length',
-    (piece) => {
-      const long = piece.repeat(LENGTH / piece.length);
-      for (const start of ['', '08:30 ', '08:30 (', '2h'])
-        expect([start, parseTime(`${start}${long}!`)]).toEqual([start, undefined]);
-      expect(adviceText(timeAdvice(`-1${long}!`), {})).toMatch(/^write a time as /);
-    },
-  );
+  test.each(PIECES)('of %j is refused in a time that grows with its length', (piece) => {
+    const long = piece.repeat(LENGTH / piece.length);
+    for (const start of ['', '08:30 ', '08:30 (', '2h'])
+      expect([start, parseTime(`${start}${long}!`)]).toEqual([start, undefined]);
+    expect(adviceText(timeAdvice(`-1${long}!`), {})).toMatch(/^write a time as /);
+  });
 
   test('may be a time: spans are added up, and a fraction has any number of digits', () => {
     expect(sent('0h'.repeat(LENGTH / 2))).toBe('2026-11-21T10:11:12.345Z');
