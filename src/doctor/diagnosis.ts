@@ -18,6 +18,7 @@ import { lockingFault } from '../lock/lock-file.ts';
 import { sessionBus } from '../secrets/dbus.ts';
 import { isSecretGiven } from '../secrets/given-secret.ts';
 import { openKeychain } from '../secrets/keychain.ts';
+import { connectToBus } from '../secrets/secret-service.ts';
 import { urlText } from '../settings/setting-names.ts';
 import type { RunSettings, Settings } from '../settings/settings.ts';
 import { shellWord } from '../shell-words.ts';
@@ -114,7 +115,7 @@ async function machineFindings(settings: Settings | undefined, context: Context)
     found('node', () => ok(`Node.js ${machine.runtime}`)),
     ...(agent ? [found('agent', () => ok(agentText(agent)))] : []),
     found('keychain', () => checkKeychain(store, settings?.given.store?.source, context)),
-    ...(needsBus ? [found('d-bus', () => checkBus(context))] : []),
+    ...(needsBus ? [found('d-bus', () => checkBus(context), 'doubtful')] : []),
     found('configuration', () => checkFolder(context)),
     found('lock', () => checkLock('doctor', 'locks can be taken and freed', context)),
     ...(settings ? [found('redirect', () => checkRedirect(settings), 'doubtful')] : []),
@@ -135,9 +136,13 @@ async function checkKeychain(store: string, source: string | undefined, context:
 
 async function checkBus(context: Context): Promise<Outcome> {
   const bus = await sessionBus(context);
-  if (typeof bus !== 'string') return ok(`the session bus is ${bus.socket.replace(/^\0/, '@')}`);
-  const next = 'if the keychain does not answer, check DBUS_SESSION_BUS_ADDRESS';
-  return doubtful(`the session bus is ${bus === 'absent' ? 'absent' : 'not on a local socket'}`, next);
+  if (typeof bus === 'string') {
+    const next = 'if the keychain does not answer, check DBUS_SESSION_BUS_ADDRESS';
+    return doubtful(`the session bus is ${bus === 'absent' ? 'absent' : 'not on a local socket'}`, next);
+  }
+  const connection = await connectToBus(bus.socket, context.machine.userId, LIMITS.connect);
+  connection?.close();
+  return ok(`the session bus is ${bus.socket.replace(/^\0/, '@')}`);
 }
 
 async function checkFolder(context: Context): Promise<Outcome> {

@@ -79,7 +79,7 @@ async function withBus<T>(
   const address = await sessionBus(context);
   if (address === 'absent') throw await missingBus(context.machine);
   if (address === 'other') return undefined;
-  const bus = await connectTo(address.socket, context.machine.userId, limitMs);
+  const bus = await connectToBus(address.socket, context.machine.userId, limitMs);
   if (bus === undefined) return undefined;
   try {
     return await ask(bus);
@@ -111,7 +111,8 @@ async function searchItems(bus: DBus, attributes: Readonly<Record<string, string
   return { open: paths(open), locked: paths(locked) };
 }
 
-async function connectTo(socket: string, userId: number, limitMs: number) {
+/** Returns undefined if only the native library can reach the bus. Throws `KeychainError`. */
+export async function connectToBus(socket: string, userId: number, limitMs: number) {
   try {
     return await openDBus(socket, userId, limitMs);
   } catch (error) {

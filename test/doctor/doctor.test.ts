@@ -228,3 +228,17 @@ test('an unusable keychain is reported with the alternative', async () => {
     next: 'install hooktrail again without `--omit=optional`, or keep the secrets in an encrypted file: `hooktrail login --store file` (or HOOKTRAIL_STORE=file)',
   });
 });
+
+test('a session bus whose socket is missing is reported', async () => {
+  await using home = await createHome();
+  const machine = { ...createContext().machine, platform: 'linux' as const, userHome: home.folder };
+  const { stdout } = await hooktrail(['doctor', '--json'], {
+    env: { ...home.env, HOOKTRAIL_STORE: 'keychain', DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' },
+    context: { machine },
+  });
+  expect(found(JSON.parse(stdout), 'd-bus')).toMatchObject({
+    state: 'doubtful',
+    message:
+      'the OS keychain cannot be reached: there is no D-Bus session bus; connect ENOENT /nonexistent/bus',
+  });
+});
