@@ -10,7 +10,7 @@ interface KeyFacts {
   readonly words?: readonly string[];
   readonly synonyms?: Readonly<Record<string, string>>;
   readonly completion?: 'event-types' | 'subscriptions';
-  /** The parameter in tools for agents: a list, or one of `words`. */
+  /** The parameter in tools for agents: a list, or a text where the key has `words`. */
   readonly parameter?: string;
   readonly parameterDescription?: string;
 }
@@ -52,7 +52,7 @@ export const FILTER_KEYS = {
       undelivered: 'FAILED',
     },
     parameter: 'status',
-    parameterDescription: 'the publish status',
+    parameterDescription: 'the publish status: SUCCESS or FAILED',
   },
   eventType: {
     flag: 'type',

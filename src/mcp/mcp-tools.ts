@@ -54,13 +54,7 @@ const TIME = 'a date, a date-time (UTC without a zone), a time of day, or a span
 
 function parameterOf({ parameter, parameterDescription = '', words }: FilterKey) {
   if (parameter === undefined) return undefined;
-  const oneWord =
-    words &&
-    z
-      .enum([...words])
-      .optional()
-      .describe(parameterDescription);
-  return [[parameter, oneWord ?? optionalTexts(parameterDescription)]] as const;
+  return [[parameter, (words ? optionalText : optionalTexts)(parameterDescription)]] as const;
 }
 
 const filters = {

@@ -250,7 +250,7 @@ describe('hooktrail mcp', () => {
   });
 
   test('accepts the filters of the command line, and refuses the same values', async () => {
-    const failed = await peer.call('count_events', { status: 'FAILED', since: '2000-01-01' });
+    const failed = await peer.call('count_events', { status: 'failed', since: '2000-01-01' });
     const { call } = peer;
     const found = await call('search_events', { status: 'FAILED', limit: 200, fields: ['publishStatus'] });
     expect(failed.structuredContent).toEqual({
