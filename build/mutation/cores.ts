@@ -146,7 +146,7 @@ export const CORES: Readonly<Record<string, Core>> = {
     floor: 94,
   },
   watch: {
-    mutate: ['src/watch/{watch-follower,watch-opening,watch-run}.ts'],
+    mutate: ['src/watch/{values-without-events,watch-follower,watch-run}.ts'],
     tests: ['test/watch/{watch-follower,watch}.test.ts'],
     without: 'whatever happens between polls|with a saved state, each event|only the service knows, read',
     hangsAfterMs: 6_000,

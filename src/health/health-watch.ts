@@ -2,15 +2,12 @@ import type { Call } from '../command.ts';
 import type { Output } from '../context.ts';
 import { fewOf, ServiceError, UsageError } from '../errors.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
-import { resolveFilters } from '../filters/resolve-filters.ts';
 import { createJqWriter } from '../formats/jq.ts';
-import type { Service } from '../http/service.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { Items } from '../items/items.ts';
 import { findSilences } from '../questions/silence.ts';
 import { SHORTEST_SILENCE_MS } from '../questions/silent-rows.ts';
 import { shellText } from '../shell-words.ts';
-import { withService } from '../sign-in/session.ts';
 import { withEventSource } from '../sources/event-source.ts';
 import { keepKnownOutcomes } from '../sources/stored-matches.ts';
 import { silenced } from '../terminal/reporter.ts';
@@ -19,10 +16,9 @@ import { type Instant, instantAt, milliseconds, parseInstant } from '../time/ins
 import { DAY_MS, durationText, HOUR_MS } from '../time/lengths.ts';
 import { UTC } from '../time/time-zone.ts';
 import { RepeatedCommand, type RepeatedCommandOptions, variableText } from '../watch/command-runner.ts';
-import { pollUntilEnd, startDeadline, startFollowing } from '../watch/follow-events.ts';
+import { type OpenWatch, type WatchOptions, withWatch } from '../watch/open-watch.ts';
+import { pollsText } from '../watch/poll-until-end.ts';
 import type { Follower, WatchedItem } from '../watch/watch-follower.ts';
-import { type Opening, pollsText, warnOfSilentSubscriptions } from '../watch/watch-opening.ts';
-import { WatchStateFile, whileStateIsHeld } from '../watch/watch-state.ts';
 import { type ChangeFindings, findAboutChange } from './change-findings.ts';
 import { areSubscriptions } from './health-subject.ts';
 import {
@@ -33,17 +29,11 @@ import {
   subjectOf,
 } from './reported-change.ts';
 import { WatchedEndpoints } from './watched-endpoints.ts';
-import { areKeptRows, type RowChange, type RowRules, WatchedRows } from './watched-rows.ts';
+import { areKeptRows, type KeptRows, type RowChange, type RowRules, WatchedRows } from './watched-rows.ts';
 
 /** Times are in milliseconds. */
-export interface HealthWatchOptions {
-  readonly filters: EventFilters;
+export interface HealthWatchOptions extends WatchOptions {
   readonly by: readonly FieldPath[];
-  readonly concurrency: number;
-  readonly interval: number;
-  /** Overlap of polls, for events that appear late. */
-  readonly overlap: number;
-  readonly state: string | undefined;
   readonly failures: number;
   readonly lengthMs: number;
   readonly remindMs: number;
@@ -63,83 +53,46 @@ const SILENCE_LOOK_MS = HOUR_MS;
 const MAX_LOOKED_AT = 100;
 
 export async function watchHealth(options: HealthWatchOptions, call: Call): Promise<void> {
-  await whileStateIsHeld(options.state, call, (held, place) =>
-    withService(held, async (service) => {
-      const filters = await resolveFilters(options.filters, service, held.reporter);
-      const deadline = startDeadline(held.context);
-      try {
-        await watchRows({ ...options, filters }, place, service, deadline, held);
-      } finally {
-        deadline.stopped.abort();
-      }
-    }),
-  );
-}
-
-async function watchRows(
-  options: HealthWatchOptions,
-  place: string | undefined,
-  service: Service,
-  deadline: ReturnType<typeof startDeadline>,
-  call: Call,
-): Promise<void> {
-  const { filters, by, state: given, overlap, interval, concurrency, failures, lengthMs, remindMs } = options;
-  const { context, reporter } = call;
-  const kind = { command: commandOf(by), isKept: areKeptRows };
-  const file =
-    given !== undefined && place !== undefined
-      ? new WatchStateFile(given, place, service.baseUrl, filters, kind)
-      : undefined;
-  const saved = file?.read(reporter);
   const unknownOutcomes = { count: 0 };
   const keep = <Some extends Items>(items: Some): Some => {
     const known = keepKnownOutcomes(items);
     unknownOutcomes.count += items.count - known.count;
     return known;
   };
-  const following = { filters, overlap, concurrency, state: given, isSampled: false, isInOrder: true, keep };
-  const run = { clock: context.clock, signal: deadline.signal, deadline, onRetry: () => {} };
-  const { client, follower, isPast } = await startFollowing(
-    service,
-    { ...following, lookBack: LOOK_BACK_MS },
-    saved,
-    run,
-    reporter,
-  );
-  const isResumed = saved !== undefined;
-  await warnOfSilentSubscriptions({ filters, isResumed }, client, deadline.signal, reporter);
-  const start = milliseconds(follower.state.start);
-  const rules: RowRules = {
+  const kind = { command: commandOf(options.by), isKept: areKeptRows };
+  const opening = { ...options, kind, lookBack: LOOK_BACK_MS, isInOrder: true, keep };
+  await withWatch(opening, call, async (opened, held) => {
+    const { filters, isPast, resumed, deadline } = opened;
+    const rows = new WatchedRows(rulesOf({ ...options, filters }, opened, held), resumed?.kept);
+    await opened.save(rows.kept);
+    announceHealthWatch({ ...options, filters }, { isResumed: resumed !== undefined, isPast }, held.reporter);
+    const watch = new HealthWatch({ ...options, filters }, { ...opened, rows }, held);
+    await watch.report(deadline.signal);
+    const polled = async () => {
+      await watch.polled(deadline.signal);
+      if (unknownOutcomes.count > 0 && !watch.hasWarned) watch.warnOfUnknownOutcomes();
+    };
+    await opened.pollUntilEnd(watch, { take: watch.take, polled, waitsForSignIn: true });
+    watch.requireAllReported();
+  });
+}
+
+function rulesOf(
+  { filters, by, overlap, failures, lengthMs, remindMs }: HealthWatchOptions,
+  { follower, resumed }: OpenWatch<KeptRows>,
+  { context }: Pick<Call, 'context'>,
+): RowRules {
+  const read = context.clock.now() - milliseconds(follower.state.start);
+  return {
     by,
     zone: filters.zone,
     nameField: filters.nameField,
     failures,
     lengthMs,
-    windowMs: isResumed ? LOOK_BACK_MS : Math.max(HOUR_MS, context.clock.now() - start),
+    windowMs: resumed ? LOOK_BACK_MS : Math.max(HOUR_MS, read),
     overlapMs: overlap,
     remindMs,
   };
-  const rows = new WatchedRows(rules, saved?.kept);
-  const save = async () => {
-    // The state must not be saved before the output that it covers.
-    if (file) await context.stdout.sync?.();
-    await file?.save({ ...follower.state, kept: rows.kept });
-  };
-  await save();
-  announceHealthWatch(options, { isResumed, isPast }, reporter);
-  const watch = new HealthWatch(options, { rows, follower, service, save }, call);
-  await watch.report(deadline.signal);
-  const polling = {
-    take: watch.take,
-    polled: async () => {
-      await watch.polled(deadline.signal);
-      if (unknownOutcomes.count > 0 && !watch.hasWarned) watch.warnOfUnknownOutcomes();
-    },
-    isPast,
-    waitsForSignIn: true,
-  };
-  await pollUntilEnd(watch, interval, polling, run, reporter);
-  watch.requireAllReported();
 }
 
 function commandOf(by: readonly FieldPath[]): string {
@@ -149,7 +102,7 @@ function commandOf(by: readonly FieldPath[]): string {
 
 function announceHealthWatch(
   { filters, interval, failures, lengthMs }: HealthWatchOptions,
-  { isResumed, isPast }: Pick<Opening, 'isResumed' | 'isPast'>,
+  { isResumed, isPast }: { readonly isResumed: boolean; readonly isPast: boolean },
   { notice }: Pick<Call['reporter'], 'notice'>,
 ): void {
   const which = shellText(filters.words('since', 'timezone')) || 'all events';
@@ -161,11 +114,8 @@ function announceHealthWatch(
   );
 }
 
-interface WatchParts {
+interface WatchParts extends Pick<OpenWatch<KeptRows>, 'follower' | 'service' | 'sync' | 'save'> {
   readonly rows: WatchedRows;
-  readonly follower: Follower;
-  readonly service: Service;
-  readonly save: () => Promise<void>;
 }
 
 class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
@@ -218,7 +168,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
     await this.#lookForSilences(now);
     signal.throwIfAborted();
     rows.reach(now);
-    await save();
+    await save(rows.kept);
     await this.report(signal);
   }
 
@@ -231,11 +181,12 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
   }
 
   async report(signal: AbortSignal): Promise<void> {
-    const { rows, save } = this.#parts;
+    const { rows, sync, save } = this.#parts;
     for (let change = rows.pending[0]; change; change = rows.pending[0]) {
       await this.#reportChange(change, signal);
+      await sync();
       rows.pending.shift();
-      await save();
+      await save(rows.kept);
     }
   }
 

@@ -20,7 +20,7 @@ import { shellText } from '../shell-words.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { durationText } from '../time/lengths.ts';
 import type { RepeatedCommandOptions } from './command-runner.ts';
-import type { WatchOptions, WriterParts } from './watch-run.ts';
+import type { EventWatchOptions, WriterParts } from './watch-run.ts';
 
 interface Flags extends EventFlags {
   readonly interval?: number;
@@ -126,7 +126,7 @@ function optionsOf(call: Call<Flags>) {
   const kept = { ...flags, ...times, retryFor: spelled(flags.retryFor) };
   const resumeFlags = typedFlags(kept, KEPT);
   const isTable = formatTraits(format.format).isForPeople === true;
-  const watch: WatchOptions = {
+  const watch: EventWatchOptions = {
     filters,
     interval,
     overlap,
@@ -179,7 +179,7 @@ async function printEach({ watch, format }: ReturnType<typeof optionsOf>, call: 
 
 async function runForEach(
   options: RepeatedCommandOptions,
-  watch: WatchOptions,
+  watch: EventWatchOptions,
   call: Call<Flags>,
 ): Promise<void> {
   const { watchEvents } = await import('./watch-run.ts');

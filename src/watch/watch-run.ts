@@ -1,31 +1,23 @@
 import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { ClosedPipeError, InterruptedError, ServiceError } from '../errors.ts';
-import { resolveFilters } from '../filters/resolve-filters.ts';
-import type { OnRetry, Service } from '../http/service.ts';
 import { Items, type ItemWriter } from '../items/items.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
 import { shellText } from '../shell-words.ts';
-import { withService } from '../sign-in/session.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { Instant } from '../time/instant.ts';
 import { durationText } from '../time/lengths.ts';
-import {
-  type FollowingOptions,
-  type Polling,
-  pollUntilEnd,
-  startDeadline,
-  startFollowing,
-} from './follow-events.ts';
+import { type OpenWatch, type WatchOptions, withWatch } from './open-watch.ts';
+import { type Polling, pollsText } from './poll-until-end.ts';
 import type { Follower, WatchedItem } from './watch-follower.ts';
-import { announceWatch, warnOfSilentSubscriptions } from './watch-opening.ts';
-import { EVENT_WATCH, WatchStateFile, whileStateIsHeld } from './watch-state.ts';
+import { EVENT_WATCH } from './watch-state.ts';
 
-export interface WatchOptions extends FollowingOptions {
-  readonly interval: number;
+export interface EventWatchOptions extends WatchOptions {
   readonly limit: number;
   /** Milliseconds within which the events have to come. */
   readonly timeout: number | undefined;
+  /** True to fit a table's columns to earlier events. */
+  readonly isSampled: boolean;
   readonly resumeWords: readonly string[];
   /** Events taken together before the place is saved. After a kill, at most this many come again. */
   readonly batch: number;
@@ -46,121 +38,92 @@ export interface WriterParts {
 type CreateWriter = (parts: WriterParts) => Promise<ItemWriter>;
 
 export async function watchEvents(
-  options: WatchOptions,
+  options: EventWatchOptions,
   call: Call,
   createWriter: CreateWriter,
 ): Promise<void> {
-  await whileStateIsHeld(options.state, call, (held, place) => follow(options, held, createWriter, place));
-}
-
-/** `place`: path of the state with links resolved, if there is a state. */
-async function follow(
-  options: WatchOptions,
-  call: Call,
-  createWriter: CreateWriter,
-  place: string | undefined,
-) {
-  const { timeout, state: given } = options;
-  const { context } = call;
-  await withService(call, async (service) => {
-    const filters = await resolveFilters(options.filters, service, call.reporter);
-    const resolved = { ...options, filters };
-    const isKept = given !== undefined && place !== undefined;
-    const file = isKept ? new WatchStateFile(given, place, service.baseUrl, filters, EVENT_WATCH) : undefined;
-    const deadline = startDeadline(context, timeout);
-    const names = options.isSampled ? new SubscriptionNames(service) : undefined;
-    const progress: Progress = { printed: 0, trouble: undefined };
+  const progress = { printed: 0 };
+  const timeoutError = (trouble: string | undefined) => timeIsOver(options, progress.printed, trouble);
+  const opening = { ...options, kind: EVENT_WATCH, timeoutError };
+  await withWatch(opening, call, async (watch, held) => {
+    const names = options.isSampled ? new SubscriptionNames(watch.service) : undefined;
     try {
-      await followUntilEnd(resolved, call, createWriter, { service, file, names, deadline, progress });
-    } catch (error) {
-      const isOver = deadline.over.signal.aborted && !context.signal.aborted;
-      throw isOver ? timeIsOver(options, progress) : error;
+      await printUntilEnd({ ...watch, names }, { options, progress, createWriter }, held);
     } finally {
-      deadline.stopped.abort();
       names?.close();
     }
   });
 }
 
-interface Progress {
-  printed: number;
-  /** Why the service has not answered since the last successful poll. */
-  trouble: string | undefined;
+interface Printing {
+  readonly options: EventWatchOptions;
+  readonly progress: { printed: number };
+  readonly createWriter: CreateWriter;
 }
 
-interface Following {
-  readonly service: Service;
-  readonly file: WatchStateFile<undefined> | undefined;
-  readonly names: SubscriptionNames | undefined;
-  readonly deadline: ReturnType<typeof startDeadline>;
-  readonly progress: Progress;
-}
-
-async function followUntilEnd(
-  options: WatchOptions,
+async function printUntilEnd(
+  watch: OpenWatch<undefined> & { readonly names: SubscriptionNames | undefined },
+  { options, progress, createWriter }: Printing,
   { context, reporter }: Call,
-  createWriter: CreateWriter,
-  { service, file, names, deadline, progress }: Following,
 ): Promise<void> {
-  const { filters, interval, overlap, isSampled } = options;
-  const state = file?.read(reporter);
-  const onRetry: OnRetry = ({ reason }) => {
-    progress.trouble = reason;
-  };
-  const run = { clock: context.clock, signal: deadline.signal, deadline, onRetry };
-  const { client, follower, sample, isPast } = await startFollowing(service, options, state, run, reporter);
-  const isResumed = state !== undefined;
-  await warnOfSilentSubscriptions({ filters, isResumed }, client, deadline.signal, reporter);
-  const save = async () => {
-    progress.trouble = undefined;
-    await file?.save({ ...follower.state, kept: undefined });
-  };
+  const { filters, follower, resumed, deadline } = watch;
+  const save = () => watch.save(undefined);
   await save();
-  const window = state
+  const window = resumed
     ? 'from where it stopped'
     : `created after ${filters.zone.shown(follower.resumeAt.text)}`;
   const writer = await createWriter({
-    sample: isSampled ? sample : undefined,
-    names,
+    sample: options.isSampled ? watch.sample : undefined,
+    names: watch.names,
     constant: filters.constantFields,
     window,
-    start: state ? undefined : follower.state.start,
+    start: resumed ? undefined : follower.state.start,
     signal: deadline.signal,
   });
-  announceWatch({ filters, intervalMs: interval, overlapMs: overlap, isResumed, isPast, window }, reporter);
-  // Sync the output first: a saved place must not skip events that are not on the disk.
-  const sync = async () => {
-    if (file) await context.stdout.sync?.();
-  };
+  announceWatch(options, watch, window, reporter);
   const take = batchPrinter(options, writer, progress, async (due) => {
-    await sync();
-    progress.printed += due.length;
+    await watch.sync();
     follower.remember(due);
     await save();
   });
   try {
-    await pollUntilEnd(follower, interval, { take, polled: save, isPast }, run, reporter);
+    await watch.pollUntilEnd(follower, { take, polled: save });
   } catch (error) {
     const isInterrupted = context.signal.reason instanceof InterruptedError;
     await writer[progress.printed > 0 && isInterrupted ? 'end' : 'abort']?.();
-    if (!deadline.over.signal.aborted && !(context.signal.reason instanceof ClosedPipeError))
-      noteHowToResume(options, follower, reporter);
+    if (!deadline.hasExpired && !(context.signal.reason instanceof ClosedPipeError))
+      noteHowToResume({ ...options, filters }, follower, reporter);
     throw error;
   }
   await writer.end?.();
 }
 
+/** Reports the filters: a person who waits for an event has to see which ones can come. */
+function announceWatch(
+  { interval, overlap }: WatchOptions,
+  { filters, resumed, isPast }: OpenWatch<undefined>,
+  window: string,
+  reporter: Pick<Reporter, 'notice'>,
+): void {
+  const what = resumed ? window : `events ${window}`;
+  const which = shellText(filters.words('since', 'timezone')) || 'all of them';
+  const changes = filters.statuses.length > 0 ? 'appear or change their status' : 'appear';
+  const limit = `events that ${changes} more than ${durationText(overlap)} after their creation are not seen (--overlap)`;
+  reporter.notice(`watching ${what}, ${pollsText(interval, isPast)}: ${which}; ${limit}`);
+}
+
 /** Returns a function that prints events in batches, up to the limit: false if no more are wanted. */
 function batchPrinter(
-  { limit, batch }: Pick<WatchOptions, 'limit' | 'batch'>,
+  { limit, batch }: Pick<EventWatchOptions, 'limit' | 'batch'>,
   writer: ItemWriter,
-  progress: Progress,
+  progress: Printing['progress'],
   onPrinted: (due: readonly WatchedItem[]) => Promise<void>,
 ): Polling['take'] {
   return async (items) => {
     for (let at = 0; at < items.length && progress.printed < limit; at += batch) {
       const due = items.slice(at, Math.min(at + batch, at + limit - progress.printed));
       await writer.write(Items.of(due.map(({ text }) => text)));
+      progress.printed += due.length;
       await onPrinted(due);
     }
     return progress.printed < limit;
@@ -168,8 +131,9 @@ function batchPrinter(
 }
 
 function timeIsOver(
-  { limit, timeout = 0, done }: WatchOptions,
-  { printed, trouble }: Progress,
+  { limit, timeout = 0, done }: EventWatchOptions,
+  printed: number,
+  trouble: string | undefined,
 ): ServiceError {
   const details = trouble === undefined ? [] : [`the service did not answer in the end: ${trouble}`];
   return new ServiceError(`${printed} of ${limit} events ${done} within ${durationText(timeout)}`, {
@@ -179,7 +143,7 @@ function timeIsOver(
 }
 
 function noteHowToResume(
-  { filters, state, resumeWords }: WatchOptions,
+  { filters, state, resumeWords }: EventWatchOptions,
   { resumeAt, before }: Pick<Follower, 'resumeAt' | 'before'>,
   reporter: Pick<Reporter, 'notice'>,
 ): void {
