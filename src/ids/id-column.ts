@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { isGuid, pastedGuid } from '../items/items.ts';
+import { pastedGuid } from '../items/items.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
 
 export interface ColumnFacts {
@@ -88,7 +88,7 @@ export function isColumnName(column: string, field: string): boolean {
 
 /** True for a text that is a single GUID, in any common form. */
 export function holdsGuid(text: string): boolean {
-  return isGuid(text) || pastedGuid(text) !== undefined;
+  return pastedGuid(text) !== undefined;
 }
 
 export function countGuids(texts: readonly (string | undefined)[]): number {

@@ -96,13 +96,13 @@ async function readText(ids: IdCounter, stream: Readable): Promise<void> {
   const text = head.toString().replace(/^\ufeff/, '');
   // An array of strings is read as plain text.
   if (isObjectText(text.slice(0, 1000))) return await readJson(ids, all);
-  const form = tableFormOf(text, isWhole, ids.field);
+  const form = tableFormOf(text, ids.field);
   if (form === undefined && ids.field !== undefined)
     throw new UsageError(`--received-field: ${ids.name} has no columns`, {
       next: 'leave it out: each GUID of the text counts',
     });
   const column = form && ids.choose(form.columns);
-  if (!form || !column) return await readPlainText(ids, all, /^\s*\[\s*"/.test(text) ? ']' : '');
+  if (!form || !column) return await readPlainText(ids, all, /^\s*\[\s*"/.test(text));
   const rows = new TableColumnReader(form, column.index, (bytes, start, end) =>
     ids.addCell(bytes, start, end),
   );
@@ -123,28 +123,28 @@ async function* asUtf8(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-/** Bytes of the longest GUID that the end of a piece may split, with the character before it. */
-const CUT_BYTES = 64;
+/** Bytes that show whether a GUID begins at the first: its longest form, and the character after it. */
+const GUID_BYTES = 37;
+const SPACE = 0x20;
+const BRACKET = 0x5d;
+const CUT_OFF_GUID = /(?<![\w-])[0-9a-f]{8}-[0-9a-f-]{0,26}$/i;
 
-async function readPlainText(ids: IdCounter, pieces: AsyncIterable<Buffer>, ending = ''): Promise<void> {
-  let rest: Buffer = Buffer.alloc(0);
-  let tail = '';
+/** `isList`: the text is a JSON array. */
+async function readPlainText(ids: IdCounter, pieces: AsyncIterable<Buffer>, isList: boolean): Promise<void> {
+  // The first byte is the one before the unread text.
+  let rest = Buffer.from(' ');
+  let last: number | undefined;
   for await (const piece of pieces) {
     const bytes = Buffer.concat([rest, piece]);
-    let end = bytes.length;
-    while (end > 0 && bytes.length - end < CUT_BYTES && isOfGuid(bytes[end - 1] as number)) end--;
-    ids.addText(bytes, end);
-    rest = Buffer.from(bytes.subarray(end));
-    tail = bytes.toString('latin1', Math.max(0, bytes.length - CUT_BYTES)).trimEnd() || tail;
+    const unread = ids.addText(bytes, bytes.length - GUID_BYTES);
+    rest = Buffer.from(bytes.subarray(unread - 1));
+    last = bytes.findLast((byte) => byte > SPACE) ?? last;
     ids.noteProgress();
   }
-  const found = ids.addText(rest, rest.length);
-  if (found === 0 && /^[0-9a-f]{8}-[0-9a-f-]*$/i.test(rest.toString('latin1'))) throw ids.cutOff('an id');
-  if (ids.keys.size > 0 && !tail.endsWith(ending)) throw ids.cutOff('a list');
+  ids.addText(rest, rest.length);
+  if (CUT_OFF_GUID.test(rest.toString('latin1'))) throw ids.cutOff('an id');
+  if (isList && ids.keys.size > 0 && last !== BRACKET) throw ids.cutOff('a list');
 }
-
-const HYPHEN = 0x2d;
-const isOfGuid = (byte: number) => byte === HYPHEN || isHexDigit(byte);
 
 /** Items of a list examined to find the path of the ids. */
 const LOOKED_AT_ITEMS = 200;
@@ -263,18 +263,18 @@ class IdCounter {
     this.progress.update({ note: `${grouped(this.keys.size)} ids` });
   }
 
+  /** Counts the GUIDs that begin after the first byte and before `end`. Returns the offset after them. */
   addText(bytes: Buffer, end: number): number {
-    let found = 0;
-    for (let at = 0; at < end; at++) {
-      if (!isHexDigit(bytes[at] as number)) continue;
-      const after = isWord(bytes[at - 1]) ? undefined : readGuid(bytes, at, end, this.#words);
+    let at = 1;
+    while (at < end) {
+      const isStart = isHexDigit(bytes[at] as number) && !isWord(bytes[at - 1]);
+      const after = isStart ? readGuid(bytes, at, bytes.length, this.#words) : undefined;
       if (after !== undefined && !isWord(bytes[after])) {
         this.keys.count(this.#words);
-        found++;
         at = after;
-      } else while (at < end && isWord(bytes[at])) at++;
+      } else at++;
     }
-    return found;
+    return at;
   }
 
   addCell(bytes: Buffer, start: number, end: number): void {

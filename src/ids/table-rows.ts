@@ -2,7 +2,12 @@ import { type ColumnFacts, countGuids, holdsGuid, isColumnName } from './id-colu
 
 const QUOTE = 0x22;
 const NEWLINE = 0x0a;
-const RETURN = 0x0d;
+const PARENTHESIS = 0x28;
+
+/** Bytes of empty rows, and of the rules in tables of `psql`, MySQL and Markdown. */
+const RULE_BYTES = new Set(Buffer.from(' \t\r,;|-+=:'));
+/** The number of rows below a table of `psql`, whose word is in the user's language. */
+const ROW_COUNT = /^\(\d+ \p{L}+\)\s*$/u;
 
 /** Separators of tables: of CSV, of Excel with decimal commas, of TSV, and of `psql`. */
 const SEPARATORS = [',', ';', '\t', '|'] as const;
@@ -20,21 +25,16 @@ const MIN_ALIKE = 0.9;
 
 /**
  * Detects the form of a table at the start of a text; undefined for other texts: a list of ids, a log.
- * `isWhole`: the text is complete, including its last line. `field`: the requested column, which may be the
- * only one.
+ * `field`: the requested column, which may be the only one.
  */
-export function tableFormOf(
-  text: string,
-  isWhole: boolean,
-  field: string | undefined,
-): TableForm | undefined {
+export function tableFormOf(text: string, field: string | undefined): TableForm | undefined {
   const leastColumns = field === undefined ? 2 : 1;
   for (const separator of SEPARATORS) {
     // Dumps of databases are TSV without quotes.
     const hasQuotes = separator !== '\t';
     const rows = rowsOf(text, separator, hasQuotes);
     // A row without a line end may be incomplete.
-    if (rows.length > 2 && !(isWhole && text.endsWith('\n'))) rows.pop();
+    if (rows.length > 2 && !text.endsWith('\n')) rows.pop();
     const [first = [], ...others] = rows;
     if (first.length < leastColumns || others.length === 0) continue;
     const alike = others.filter(({ length }) => length === first.length).length;
@@ -63,48 +63,44 @@ export function formOfHeader(line: string): TableForm | undefined {
   return { separator: (separator ?? ',').charCodeAt(0), hasQuotes: true, hasHeader: true, columns };
 }
 
-/** Splits text into rows of cells (RFC 4180), without empty rows and rules. */
+/** Splits text into rows of cells, without decoration. */
 function rowsOf(text: string, separator: string, hasQuotes: boolean): string[][] {
+  const bytes = Buffer.from(`${text}\n`);
+  const scanner = new RowScanner(separator.charCodeAt(0), hasQuotes);
   const rows: string[][] = [];
-  let row: string[] = [];
-  let cell = '';
-  let isQuoted = false;
-  for (const character of `${text}\n`) {
-    if (isQuoted) {
-      if (character === '"') isQuoted = false;
-      else cell += character;
-    } else if (character === '"' && hasQuotes) isQuoted = true;
-    else if (character === separator) {
-      row.push(cell.trim());
-      cell = '';
-    } else if (character === '\n') {
-      row.push(cell.trim());
-      cell = '';
-      if (row.length > 1 || row[0] !== '') rows.push(row);
-      row = [];
-    } else cell += character;
+  let start = 0;
+  for (let end = scanner.rowEnd(bytes, start); end !== -1; end = scanner.rowEnd(bytes, start)) {
+    if (!isDecoration(bytes, start, end)) {
+      const row: string[] = [];
+      scanner.eachCell(bytes, start, end, (_, from, to) =>
+        row.push(cellText(bytes.toString('utf8', from, to), hasQuotes)),
+      );
+      rows.push(row);
+    }
+    start = end + 1;
   }
-  return rows.filter((cells) => !cells.every((one) => /^[-+=:]*$/.test(one) && one !== ''));
+  return rows;
+}
+
+function cellText(cell: string, hasQuotes: boolean): string {
+  const quoted = hasQuotes ? /^"(.*)"$/s.exec(cell.trim())?.[1] : undefined;
+  return (quoted?.replaceAll('""', '"') ?? cell).trim();
 }
 
 export type UseCell = (bytes: Buffer, start: number, end: number) => void;
 
 export class TableColumnReader {
-  readonly #separator: number;
+  readonly #scanner: RowScanner;
   readonly #column: number;
   readonly #cells: number;
   readonly #use: UseCell;
-  readonly #hasQuotes: boolean;
   #rest: Buffer[] = [];
-  /** A byte that the row needs to end, so that a long cell is not rescanned for each piece. */
-  #awaited = NEWLINE;
-  #isFirstRow = true;
-  readonly #hasHeader: boolean;
+  #isHeader: boolean;
+  #cell = 0;
 
   constructor({ separator, hasQuotes, hasHeader, columns }: TableForm, column: number, use: UseCell) {
-    this.#separator = separator;
-    this.#hasQuotes = hasQuotes;
-    this.#hasHeader = hasHeader;
+    this.#scanner = new RowScanner(separator, hasQuotes);
+    this.#isHeader = hasHeader;
     this.#column = column;
     this.#cells = columns.length;
     this.#use = use;
@@ -112,33 +108,58 @@ export class TableColumnReader {
 
   add(piece: Buffer): void {
     this.#rest.push(piece);
-    if (!piece.includes(this.#awaited)) return;
-    const bytes = this.#rest.length === 1 ? piece : Buffer.concat(this.#rest);
+    if (!piece.includes(this.#scanner.awaited)) return;
+    const bytes = Buffer.concat(this.#rest);
     let start = 0;
     for (;;) {
-      const end = this.#rowEnd(bytes, start);
+      const end = this.#scanner.rowEnd(bytes, start);
       if (end === -1) break;
       this.#useRow(bytes, start, end);
       start = end + 1;
     }
-    this.#rest = start === bytes.length ? [] : [Buffer.from(bytes.subarray(start))];
+    this.#rest = [Buffer.from(bytes.subarray(start))];
   }
 
   /** Uses the last row, which has no line end. Returns false if it is incomplete. */
   end(): boolean {
-    const rest = Buffer.concat(this.#rest);
-    if (rest.length === 0) return true;
-    const line = Buffer.concat([rest, Buffer.from('\n')]);
-    if (this.#rowEnd(line, 0) === -1) return false;
-    return this.#useRow(line, 0, rest.length) === this.#cells;
+    const line = Buffer.concat([...this.#rest, Buffer.from('\n')]);
+    const end = this.#scanner.rowEnd(line, 0);
+    return end !== -1 && this.#useRow(line, 0, end) === this.#cells;
+  }
+
+  /** Uses the cell of a row. Returns the row's number of cells, or of the table's for decoration. */
+  #useRow(bytes: Buffer, start: number, end: number): number {
+    if (isDecoration(bytes, start, end)) return this.#cells;
+    this.#cell = 0;
+    this.#scanner.eachCell(bytes, start, end, this.#useCell);
+    this.#isHeader = false;
+    return this.#cell;
+  }
+
+  readonly #useCell: UseCell = (bytes, start, end) => {
+    if (this.#cell === this.#column && !this.#isHeader) this.#use(bytes, start, end);
+    this.#cell++;
+  };
+}
+
+/** Finds rows and their cells in bytes (RFC 4180). */
+class RowScanner {
+  /** A byte that the last row needs to end, so that a long cell is not rescanned for each piece. */
+  awaited = NEWLINE;
+  readonly #separator: number;
+  readonly #hasQuotes: boolean;
+
+  constructor(separator: number, hasQuotes: boolean) {
+    this.#separator = separator;
+    this.#hasQuotes = hasQuotes;
   }
 
   /**
    * Returns the offset of the line feed at a row's end; -1 if the row is incomplete. Quoted cells may contain
    * line feeds.
    */
-  #rowEnd(bytes: Buffer, start: number): number {
-    this.#awaited = NEWLINE;
+  rowEnd(bytes: Buffer, start: number): number {
+    this.awaited = NEWLINE;
     let end = bytes.indexOf(NEWLINE, start);
     if (!this.#hasQuotes) return end;
     let closed = start - 1;
@@ -152,7 +173,7 @@ export class TableColumnReader {
       if (!isOpening) continue;
       closed = bytes.indexOf(QUOTE, quote + 1);
       if (closed === -1) {
-        this.#awaited = QUOTE;
+        this.awaited = QUOTE;
         return -1;
       }
       if (closed > end) end = bytes.indexOf(NEWLINE, closed);
@@ -161,30 +182,29 @@ export class TableColumnReader {
     return end;
   }
 
-  /** Uses the cell of a row. Returns the row's number of cells. */
-  #useRow(bytes: Buffer, start: number, lineEnd: number): number {
-    const end = bytes[lineEnd - 1] === RETURN && lineEnd > start ? lineEnd - 1 : lineEnd;
-    const isHeader = this.#isFirstRow && this.#hasHeader;
-    if (end > start) this.#isFirstRow = false;
-    let at = start;
-    for (let cell = 0; ; cell++) {
+  /** Calls `use` for each cell of a row, with its quotes and the space around it. `end`: from `rowEnd`. */
+  eachCell(bytes: Buffer, start: number, end: number, use: UseCell): void {
+    for (let at = start; at <= end; ) {
       const cellEnd = this.#cellEnd(bytes, at, end);
-      if (cell === this.#column && !isHeader) this.#use(bytes, at, cellEnd);
-      if (cellEnd >= end) return cell + 1;
+      use(bytes, at, cellEnd);
       at = cellEnd + 1;
     }
   }
 
   #cellEnd(bytes: Buffer, start: number, end: number): number {
     let from = start;
-    while (this.#hasQuotes && bytes[from] === QUOTE && from < end) {
-      const closing = bytes.indexOf(QUOTE, from + 1);
-      if (closing === -1 || closing >= end) return end;
-      from = closing + 1;
-    }
+    // `rowEnd` has found the quote that closes each.
+    while (this.#hasQuotes && bytes[from] === QUOTE) from = bytes.indexOf(QUOTE, from + 1) + 1;
     const next = indexBefore(end, bytes, this.#separator, from);
     return next === -1 ? end : next;
   }
+}
+
+/** True for a line that is not a row: an empty one, a rule, or the number of rows. */
+function isDecoration(bytes: Buffer, start: number, end: number): boolean {
+  let at = start;
+  while (at < end && RULE_BYTES.has(bytes[at] as number)) at++;
+  return at === end || (bytes[at] === PARENTHESIS && ROW_COUNT.test(bytes.toString('utf8', at, end)));
 }
 
 /**
