@@ -107,8 +107,10 @@ export async function askAbout(
       backTo(after),
     );
     const watched = { chosen, last: lastOf(health) };
-    const [silence] =
-      subject.id === undefined && source.count ? [] : await findSilences(source, [watched], before);
+    const isSilenceSought = subject.id !== undefined || !source.count;
+    const silence = isSilenceSought
+      ? (await findSilences(source, [watched], before)).get(watched)
+      : undefined;
     const isUnknownName = health.events === 0 && outage === undefined && subject.by === 'name';
     for (const doubt of reading.doubts(isUnknownName)) call.reporter.warning(doubt, { kind: 'usage' });
     const isRepeatable = !source.isReadOnce && source.window !== undefined;

@@ -251,7 +251,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
     const watched = due.flatMap(([key, row]) => {
       const chosen = filtersOfRow(filters, by, [JSON.parse(key)]);
       const { last } = rows.historyOf(row);
-      return chosen ? [{ chosen, last: last === null ? undefined : parseInstant(last) }] : [];
+      return chosen ? [{ key, chosen, last: last === null ? undefined : parseInstant(last) }] : [];
     });
     const whole = { filters: filters.withoutTimes(), from: undefined, concurrency };
     const ask = withEventSource({ ...this.#call, reporter: silenced(this.#call.reporter) }, whole, (source) =>
@@ -260,12 +260,9 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
     const silences = await ask.catch((error: Error) => {
       this.#call.context.signal.throwIfAborted();
       this.#call.reporter.trace(`silences are looked for again later: ${error.message}`);
-      return [];
+      return undefined;
     });
-    for (const [index, silence] of silences.entries()) {
-      const [key] = due[index] as (typeof due)[number];
-      if (silence) rows.setSilence(key, silence);
-    }
+    for (const [{ key }, silence] of silences ?? []) rows.setSilence(key, silence);
   }
 }
 

@@ -34,24 +34,26 @@ export interface Watched {
  * counts: in one of the last two weeks, the same hours had fewer than two events. For the others, up to 5,000
  * events of four weeks are read; if there are more, they are counted by day.
  */
-export async function findSilences(
+export async function findSilences<One extends Watched>(
   source: EventSource,
-  watched: readonly Watched[],
+  watched: readonly One[],
   now: Instant,
-): Promise<(Silence | undefined)[]> {
+): Promise<ReadonlyMap<One, Silence>> {
   const end = milliseconds(now);
   const history = { start: end - HISTORY_MS, end };
-  const silences: (Silence | undefined)[] = watched.map(() => undefined);
+  const silences = new Map<One, Silence>();
   const isCounted = source.count !== undefined && watched.every(({ chosen }) => !chosen.runHere);
   const lasts: (Instant | undefined)[] = [];
   for (const { chosen, last } of watched)
     lasts.push(last ?? (isCounted ? await newestIn(source, chosen, history) : undefined));
   const recent = isCounted ? await recentNumbers(source.count, watched, lasts, end) : undefined;
-  for (const [index, { chosen }] of watched.entries()) {
+  for (const [index, one] of watched.entries()) {
     const last = lasts[index];
-    if (!recent) silences[index] = await silenceOfTimes(source, chosen, history);
-    else if (last && Math.min(...(recent[index] as readonly number[])) >= MIN_EVENTS)
-      silences[index] = await silenceByCounts(source, chosen, last, history);
+    const hasRecent = last && recent && Math.min(...(recent[index] as readonly number[])) >= MIN_EVENTS;
+    const silence = recent
+      ? hasRecent && (await silenceByCounts(source, one.chosen, last, history))
+      : await silenceOfTimes(source, one.chosen, history);
+    if (silence) silences.set(one, silence);
   }
   return silences;
 }

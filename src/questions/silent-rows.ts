@@ -113,12 +113,7 @@ async function silencesOfSubscriptions(
     return [{ key: row.key, chosen: source.filters.withSubscriptions([id]), last: lastOf(row) }];
   });
   const found = await findSilences(source, watched, before);
-  const silences = new Map<string, Silence>();
-  for (const [index, { key }] of watched.entries()) {
-    const silence = found[index];
-    if (silence) silences.set(key, silence);
-  }
-  return silences;
+  return new Map([...found].map(([{ key }, silence]) => [key, silence]));
 }
 
 export function withSilence(row: UnnamedHealth, silence: Silence | undefined): UnnamedHealth {

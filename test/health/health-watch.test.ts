@@ -2,6 +2,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Context, Environment } from '../../src/context.ts';
 import { clock } from '../support/clock.ts';
+import { editJson, times } from '../support/faults.ts';
 import { startSearching, valuesIn } from '../support/searching.ts';
 import { inShape, shape, textInShape } from '../support/shape.ts';
 
@@ -225,6 +226,38 @@ describe('events health --watch', () => {
         silentSince: null,
       },
     ]);
+  });
+
+  test('reports the silence of the row that is silent, after one without a subscription', async () => {
+    await using at = await startSearching({ events: 0, tokenLifetimeSeconds: 1e6 });
+    const minutes = 60_000;
+    const begin = clock.now();
+    const withoutSubscription = (item: object) =>
+      JSON.parse(JSON.stringify(item), (name, value) => (name === 'subscriptionId' ? undefined : value));
+    const edit = editJson(({ items, ...page }) => ({
+      ...page,
+      items: items?.map((item: object) =>
+        JSON.stringify(item).includes('"order.lost"') ? withoutSubscription(item) : item,
+      ),
+    }));
+    for (const fault of times(500, edit)) at.sandbox.control.fault('events', fault);
+    const addAt = (moment: number, eventType: string) =>
+      at.control.addEvent({
+        subscriptionId: FIRST,
+        eventType,
+        publishStatus: 'SUCCESS',
+        createdOn: new Date(moment).toISOString(),
+      });
+    const day = 24 * 60 * minutes;
+    addAt(begin - day + minutes, 'order.lost');
+    for (let time = begin - 20 * day + 20 * minutes; time < begin; time += 40 * minutes)
+      addAt(time, 'order.created');
+    const program = watch(at);
+    await started(program);
+    clock.advance(12 * 60 * minutes);
+    await program.printed('stdout', /"change":"silent"/);
+    const { stdout } = await stopped(program);
+    expect(valuesIn(stdout)).toMatchObject([{ change: 'silent', value: FIRST }]);
   });
 
   test.runIf(shape === 'published').each([
