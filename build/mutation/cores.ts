@@ -182,7 +182,7 @@ export const CORES: Readonly<Record<string, Core>> = {
     floor: 95,
   },
   health: {
-    mutate: ['src/health/{health-json,health-text,reported-change,watched-rows}.ts'],
+    mutate: ['src/health/{health-json,health-text}.ts', 'src/health/watch/{reported-change,watched-rows}.ts'],
     tests: ['test/health/{health-text,reported-change,watched-rows}.test.ts'],
     without: 'change as a plain model',
     floor: 94,

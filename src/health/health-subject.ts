@@ -15,3 +15,17 @@ export function refuseStatuses({ statuses }: EventFilters): void {
 export function areSubscriptions(by: readonly FieldPath[]): boolean {
   return by.length === 1 && by[0]?.steps.join('.') === 'subscriptionId';
 }
+
+/** Undefined if the service cannot filter by the field of these rows. */
+export function filtersOfRow(
+  filters: EventFilters,
+  by: readonly FieldPath[],
+  [value]: readonly unknown[],
+): EventFilters | undefined {
+  const [field] = by;
+  if (by.length !== 1 || typeof value !== 'string') return undefined;
+  if (areSubscriptions(by)) return filters.withSubscriptions([value]);
+  return field?.text === 'eventType' && !value.includes('*')
+    ? filters.withTypes([value], [value])
+    : undefined;
+}

@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { EventFilters } from '../../src/filters/event-filters.ts';
-import type { ChangeFindings } from '../../src/health/change-findings.ts';
-import { linesOfChange, nextCommand, reportedJson, subjectOf } from '../../src/health/reported-change.ts';
-import type { RowChange } from '../../src/health/watched-rows.ts';
+import type { ChangeFindings } from '../../src/health/watch/change-findings.ts';
+import {
+  linesOfChange,
+  nextCommand,
+  reportedJson,
+  subjectOf,
+} from '../../src/health/watch/reported-change.ts';
+import type { RowChange } from '../../src/health/watch/watched-rows.ts';
 import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { TimeZone, UTC } from '../../src/time/time-zone.ts';
 

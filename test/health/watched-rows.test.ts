@@ -6,7 +6,7 @@ import {
   type RowRules,
   type WatchedRow,
   WatchedRows,
-} from '../../src/health/watched-rows.ts';
+} from '../../src/health/watch/watched-rows.ts';
 import { memberPath, parseFieldPath } from '../../src/items/field-path.ts';
 import { type Instant, instantAt } from '../../src/time/instant.ts';
 import { UTC } from '../../src/time/time-zone.ts';

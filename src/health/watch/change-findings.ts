@@ -1,19 +1,19 @@
-import type { Call } from '../command.ts';
-import { HooktrailError } from '../errors.ts';
-import { searchCommand } from '../explain/cause-commands.ts';
-import { explainEvents } from '../explain/explain.ts';
-import { explanationJson } from '../explain/explanation-json.ts';
-import { EventFilters } from '../filters/event-filters.ts';
+import type { Call } from '../../command.ts';
+import { HooktrailError } from '../../errors.ts';
+import { searchCommand } from '../../explain/cause-commands.ts';
+import { explainEvents } from '../../explain/explain.ts';
+import { explanationJson } from '../../explain/explanation-json.ts';
+import { EventFilters } from '../../filters/event-filters.ts';
 import {
   type EndpointProblem,
   type EndpointVerdict,
   NO_ADDRESS_PROBLEM,
   probeEndpoint,
   verdictOf,
-} from '../http/endpoint-probe.ts';
-import { shownAddress } from '../names/callback-address.ts';
-import { silenced } from '../terminal/reporter.ts';
-import { type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
+} from '../../http/endpoint-probe.ts';
+import { shownAddress } from '../../names/callback-address.ts';
+import { silenced } from '../../terminal/reporter.ts';
+import { type Instant, instantAt, milliseconds, parseInstant } from '../../time/instant.ts';
 import type { RowChange } from './watched-rows.ts';
 
 /** Looked up when a change is reported. */

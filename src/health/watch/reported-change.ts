@@ -1,16 +1,16 @@
-import { hooktrail, type RunFlags } from '../advice.ts';
-import type { EventFilters } from '../filters/event-filters.ts';
-import { endpointProblemText } from '../formats/endpoint-problem.ts';
-import { secondText } from '../formats/summary-words.ts';
-import type { FieldPath } from '../items/field-path.ts';
-import { conditionOn } from '../items/item-conditions.ts';
-import { valuesOfKey } from '../questions/grouped-values.ts';
-import { receiverOf, shownNames } from '../questions/health-row.ts';
-import { terminalSafeLine } from '../terminal/terminal-text.ts';
-import { instantAt, milliseconds, parseInstant } from '../time/instant.ts';
-import type { TimeZone } from '../time/time-zone.ts';
+import { hooktrail, type RunFlags } from '../../advice.ts';
+import type { EventFilters } from '../../filters/event-filters.ts';
+import { endpointProblemText } from '../../formats/endpoint-problem.ts';
+import { secondText } from '../../formats/summary-words.ts';
+import type { FieldPath } from '../../items/field-path.ts';
+import { conditionOn } from '../../items/item-conditions.ts';
+import { valuesOfKey } from '../../questions/grouped-values.ts';
+import { receiverOf, shownNames } from '../../questions/health-row.ts';
+import { terminalSafeLine } from '../../terminal/terminal-text.ts';
+import { instantAt, milliseconds, parseInstant } from '../../time/instant.ts';
+import type { TimeZone } from '../../time/time-zone.ts';
+import { areSubscriptions } from '../health-subject.ts';
 import type { ChangeFindings } from './change-findings.ts';
-import { areSubscriptions } from './health-subject.ts';
 import type { RowChange, WatchedRow } from './watched-rows.ts';
 
 export interface ChangeSubject {

@@ -1,11 +1,11 @@
-import { type FieldPath, memberPath } from '../items/field-path.ts';
-import { FieldReader } from '../items/field-reader.ts';
-import { Items, isObject } from '../items/items.ts';
-import { OUTCOMES } from '../items/outcome-names.ts';
-import { createWhoReader } from '../names/who.ts';
-import { FailureReasons } from '../questions/failure-reasons.ts';
-import { GroupedValues } from '../questions/grouped-values.ts';
-import type { Silence } from '../questions/silence.ts';
+import { type FieldPath, memberPath } from '../../items/field-path.ts';
+import { FieldReader } from '../../items/field-reader.ts';
+import { Items, isObject } from '../../items/items.ts';
+import { OUTCOMES } from '../../items/outcome-names.ts';
+import { createWhoReader } from '../../names/who.ts';
+import { FailureReasons } from '../../questions/failure-reasons.ts';
+import { GroupedValues } from '../../questions/grouped-values.ts';
+import type { Silence } from '../../questions/silence.ts';
 import {
   ALARM_LEVELS,
   type AlarmLevel,
@@ -15,11 +15,11 @@ import {
   NO_HISTORY,
   type RowHistory,
   withOutcome,
-} from '../statistics/row-alarm.ts';
-import { milliseconds } from '../time/instant.ts';
-import { HOUR_MS } from '../time/lengths.ts';
-import type { TimeZone } from '../time/time-zone.ts';
-import type { WatchedItem } from '../watch/watch-follower.ts';
+} from '../../statistics/row-alarm.ts';
+import { milliseconds } from '../../time/instant.ts';
+import { HOUR_MS } from '../../time/lengths.ts';
+import type { TimeZone } from '../../time/time-zone.ts';
+import type { WatchedItem } from '../../watch/watch-follower.ts';
 
 export type RowChangeName = 'recovered' | Exclude<AlarmLevel, 'fine'>;
 

@@ -1,10 +1,10 @@
-import type { Call } from '../command.ts';
-import type { EventFilters } from '../filters/event-filters.ts';
-import type { Service } from '../http/service.ts';
-import { type NamedSubscription, SubscriptionNames } from '../names/subscription-names.ts';
-import { valuesOfKey } from '../questions/grouped-values.ts';
-import { NO_EVENTS } from '../questions/health-row.ts';
-import { quietSubscriptions } from '../questions/silent-rows.ts';
+import type { Call } from '../../command.ts';
+import type { EventFilters } from '../../filters/event-filters.ts';
+import type { Service } from '../../http/service.ts';
+import { type NamedSubscription, SubscriptionNames } from '../../names/subscription-names.ts';
+import { valuesOfKey } from '../../questions/grouped-values.ts';
+import { NO_EVENTS } from '../../questions/health-row.ts';
+import { quietSubscriptions } from '../../questions/silent-rows.ts';
 import type { WatchedRows } from './watched-rows.ts';
 
 /** The service lists only those that are on; others are requested once when they leave the list. */
