@@ -18,7 +18,7 @@ import {
   requireLock,
   TakenOverError,
 } from './spending-mark.ts';
-import { storeSurely } from './store-surely.ts';
+import { storeSuccessor, storeSurely } from './store-surely.ts';
 import { type Grant, type Provider, refresh, UnusableGrantError, withProvider } from './token-endpoint.ts';
 
 export interface RefreshParts {
@@ -258,21 +258,20 @@ async function storeGrant(
  */
 async function storeNew(secrets: Secrets, { vault, context, reporter }: RefreshParts): Promise<void> {
   const warn = (text: string) => reporter.warning(text, { kind: 'sign-in' });
-  try {
-    const elsewhere = await storeSurely(vault, secrets, context.clock);
-    if (elsewhere !== undefined && elsewhere !== vault.place)
-      warn(
-        `the new tokens could not be stored in ${vault.place}; they are kept, encrypted, in ${elsewhere}, where the next command finds them`,
-      );
-  } catch (error) {
-    const { message, next } = error as HooktrailError;
-    // The error may come after the write, from syncing the folder.
-    const found = await vault.read().catch(() => undefined);
-    if (found?.refreshToken === secrets.refreshToken)
-      return warn(`the new tokens are stored, but a loss of power could still lose them: ${message}`);
-    throw new LostSignInError(
-      'the sign-in is lost: the identity provider exchanged the stored tokens for new ones, which could not be stored',
-      { details: [message], next: next ? advise`${next}; then ${LOGIN}` : LOGIN, cause: error },
+  const isStored = ({ refreshToken }: Secrets) => refreshToken === secrets.refreshToken;
+  const stored = await storeSuccessor(vault, secrets, isStored, context.clock).catch(lostSignIn);
+  if (stored.state === 'elsewhere')
+    warn(
+      `the new tokens could not be stored in ${vault.place}; they are kept, encrypted, in ${stored.place}, where the next command finds them`,
     );
-  }
+  if (stored.state === 'undurable')
+    warn(`the new tokens are stored, but a loss of power could still lose them: ${stored.fault.message}`);
+}
+
+function lostSignIn(error: HooktrailError): never {
+  const { message, next } = error;
+  throw new LostSignInError(
+    'the sign-in is lost: the identity provider exchanged the stored tokens for new ones, which could not be stored',
+    { details: [message], next: next ? advise`${next}; then ${LOGIN}` : LOGIN, cause: error },
+  );
 }

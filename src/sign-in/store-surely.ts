@@ -1,6 +1,13 @@
 import type { Clock } from '../context.ts';
 import type { Secrets } from '../secrets/vault.ts';
 
+interface Store<Content> {
+  readonly place: string;
+  readonly read: () => Promise<Content | undefined>;
+  readonly write: (secrets: Content) => Promise<void>;
+  readonly rescue: (secrets: Content) => Promise<string>;
+}
+
 /**
  * Milliseconds between attempts to store irreplaceable secrets: a disk or a keychain may fail for a moment.
  */
@@ -12,10 +19,7 @@ const PAUSES_MS = [100, 400, 1_000, 2_000, 4_000, 4_000];
  * abort signal: an interrupt has to wait.
  */
 export async function storeSurely<Content = Secrets>(
-  vault: {
-    readonly write: (secrets: Content) => Promise<void>;
-    readonly rescue: (secrets: Content) => Promise<string>;
-  },
+  vault: Pick<Store<Content>, 'write' | 'rescue'>,
   secrets: Content,
   clock: Pick<Clock, 'sleep'>,
 ): Promise<string | undefined> {
@@ -33,5 +37,33 @@ export async function storeSurely<Content = Secrets>(
     return await vault.rescue(secrets);
   } catch {
     throw first;
+  }
+}
+
+/** `undurable`: stored, but a loss of power could still lose it. */
+export type Stored =
+  | { readonly state: 'stored' | 'elsewhere'; readonly place: string }
+  | { readonly state: 'undurable'; readonly place: string; readonly fault: Error };
+
+/**
+ * Stores a secret that has made its predecessor invalid. `isStored`: recognizes it among what the store
+ * holds. Throws the store's error if the secret is stored nowhere.
+ */
+export async function storeSuccessor<Content>(
+  store: Store<Content>,
+  secrets: Content,
+  isStored: (found: Content) => boolean,
+  clock: Pick<Clock, 'sleep'>,
+): Promise<Stored> {
+  const { place } = store;
+  try {
+    const elsewhere = await storeSurely(store, secrets, clock);
+    if (elsewhere === undefined || elsewhere === place) return { state: 'stored', place };
+    return { state: 'elsewhere', place: elsewhere };
+  } catch (error) {
+    // The error may come after the write, from syncing the folder.
+    const found = await store.read().catch(() => undefined);
+    if (found === undefined || !isStored(found)) throw error;
+    return { state: 'undurable', place, fault: error as Error };
   }
 }

@@ -5,7 +5,7 @@ import type { Service, ServiceRequest } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import type { ApiTokens } from '../secrets/api-tokens.ts';
 import { isHeaderSafe } from '../secrets/given-secret.ts';
-import { storeSurely } from '../sign-in/store-surely.ts';
+import { storeSuccessor } from '../sign-in/store-surely.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { isDone } from './read-subscription.ts';
 
@@ -85,28 +85,20 @@ export async function keepToken(
   { context, reporter }: Pick<Call, 'context' | 'reporter'>,
 ): Promise<string> {
   const store = tokens.of(id);
-  try {
-    const elsewhere = await storeSurely<string>(store, token, context.clock);
-    await store.forgetRenewal();
-    if (elsewhere === undefined || elsewhere === store.place) return store.place;
-    reporter.warning(
-      `the new Api-Token could not be stored in ${store.place}; it is kept, encrypted, in ${elsewhere}, where the next command finds it`,
-      { kind: 'service' },
+  const warn = (text: string) => reporter.warning(text, { kind: 'service' });
+  const lost = (error: Error): never => {
+    throw lostToken(token, id, [error.message], { context, reporter }, error);
+  };
+  const isStored = (found: string) => found === token;
+  const stored = await storeSuccessor(store, token, isStored, context.clock).catch(lost);
+  await store.forgetRenewal();
+  if (stored.state === 'elsewhere')
+    warn(
+      `the new Api-Token could not be stored in ${store.place}; it is kept, encrypted, in ${stored.place}, where the next command finds it`,
     );
-    return elsewhere;
-  } catch (error) {
-    const { message } = error as Error;
-    // The error may come after the write, from syncing the folder.
-    const found = await store.read().catch(() => undefined);
-    if (found === token) {
-      await store.forgetRenewal();
-      reporter.warning(`the new Api-Token is stored, but a loss of power could still lose it: ${message}`, {
-        kind: 'service',
-      });
-      return store.place;
-    }
-    throw lostToken(token, id, [message], { context, reporter }, error);
-  }
+  if (stored.state === 'undurable')
+    warn(`the new Api-Token is stored, but a loss of power could still lose it: ${stored.fault.message}`);
+  return stored.place;
 }
 
 /**
