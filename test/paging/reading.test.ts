@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { CountAgreement } from '../../src/paging/count-agreement.ts';
 import { readPage } from '../../src/paging/page.ts';
-import { ReadLedger } from '../../src/paging/read-ledger.ts';
+import { CountAgreement, ReadLedger } from '../../src/paging/reading.ts';
 
 const pageOf = (ids: readonly string[], count?: number) =>
   readPage(Buffer.from(JSON.stringify({ count, items: ids.map((eventId) => ({ eventId })) })));
