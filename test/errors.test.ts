@@ -56,7 +56,7 @@ describe('every error', () => {
     'token-endpoint.ts unusableText(what': 'sign-in/client-authentication.test.ts',
     'lock.ts message': 'lock/lock.test.ts',
     'file-vault.ts `the encrypted file of secrets ${how}: ${place}`': 'secrets/file-vault.test.ts',
-    'encrypted-file.ts `${problem}: ${faultText(error)}`': 'secrets/file-vault.test.ts',
+    'secret-files.ts `${problem}: ${faultText(error)}`': 'secrets/file-vault.test.ts',
     'settings.ts message': 'files/replaced.machine.test.ts',
     'check-subscriptions.ts `${broken.length} of ${checked.length} ${endpoints} ${are} broken, seen from this machine`':
       'subscriptions/check-subscriptions.test.ts',

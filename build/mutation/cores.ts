@@ -61,14 +61,8 @@ export const CORES: Readonly<Record<string, Core>> = {
     floor: 99,
   },
   'read-pages': {
-    mutate: [
-      'src/paging/read-pages.ts',
-      'src/paging/page-walk.ts',
-      'src/paging/reading.ts',
-      'src/paging/read-ledger.ts',
-      'src/paging/count-agreement.ts',
-    ],
-    tests: ['test/paging/read-pages.test.ts', 'test/paging/read-ledger.test.ts'],
+    mutate: ['src/paging/{read-pages,page-walk,reading}.ts'],
+    tests: ['test/paging/read-pages.test.ts', 'test/paging/reading.test.ts'],
     floor: 97,
   },
   causes: {
@@ -100,7 +94,7 @@ export const CORES: Readonly<Record<string, Core>> = {
     floor: 92,
   },
   vaults: {
-    mutate: ['src/secrets/file-vault.ts', 'src/secrets/encrypted-file.ts', 'src/secrets/keychain-vault.ts'],
+    mutate: ['src/secrets/{file-vault,keychain-vault,passphrase,sealed-file,secret-files}.ts'],
     tests: ['test/secrets/{file-vault,keychain-vault}.test.ts'],
     floor: 96,
   },

@@ -6,25 +6,27 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { configFolder } from '../files/folders.ts';
 import { withLock } from '../lock/lock.ts';
+import { openKeychain } from './keychain.ts';
+import { KeychainError } from './keychain-error.ts';
+import { askPassphrase } from './passphrase.ts';
 import {
   damageOf,
   decryptFile,
-  deleteSecretFile,
   encryptFile,
   type FileKey,
   fileKey,
   generateKey,
-  listRescued,
   newFileKey,
-  openCopies,
-  readSecretFile,
   sealKindIn,
   sealKindOf,
+} from './sealed-file.ts';
+import {
+  deleteSecretFile,
+  listRescued,
+  openCopies,
+  readSecretFile,
   writeSecretFile,
-} from './encrypted-file.ts';
-import { askPassphrase } from './file-vault.ts';
-import { openKeychain } from './keychain.ts';
-import { KeychainError } from './keychain-error.ts';
+} from './secret-files.ts';
 import { checkStore, requireNoneHeld } from './stored-sign-ins.ts';
 
 export interface TokenStore {
@@ -76,11 +78,8 @@ export function openApiTokens({ profile, store }: TokenStore, context: Context) 
     const owner = ownerName(profile, subscription);
     const copies = openCopies<StoredToken>(tokenFile(owner, context), context);
     const bound = JSON.stringify(['api-token', owner]);
-    let lastWritten = 0;
     const seal = async (token: string) => {
-      // A clock that was set back must not make the old copy look newer.
-      lastWritten = Math.max(context.clock.now(), lastWritten + 1);
-      const content: StoredToken = { token, written: lastWritten };
+      const content: StoredToken = copies.dated({ token });
       return encryptFile(await keyToSeal(), JSON.stringify(content), bound);
     };
     const open = async (file: Buffer, place: string): Promise<StoredToken> => {
@@ -107,8 +106,8 @@ export function openApiTokens({ profile, store }: TokenStore, context: Context) 
        * remains unknown.
        */
       noteRenewal: async () => {
-        const old = await copies.read(open).catch(() => undefined);
-        lastWritten = old?.written ?? 0;
+        // The new token has to be dated later than the old one.
+        await copies.read(open).catch(() => undefined);
         const since = JSON.stringify({ since: new Date(context.clock.now()).toISOString() });
         await writeSecretFile(renewalFile(owner, context), Buffer.from(since), context.machine);
       },

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { faultText, ServiceError, UsageError } from '../errors.ts';
 import { refusePlanted } from '../files/folders.ts';
 import { createFile, UnsyncedError } from '../files/whole-files.ts';
-import { generateKey } from './encrypted-file.ts';
+import { generateKey } from './sealed-file.ts';
 
 /**
  * Writes a new key to a new file, mode 0600. Throws `UsageError` if the file exists or cannot be written, and

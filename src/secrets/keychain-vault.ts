@@ -2,17 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { advise, hooktrail } from '../advice.ts';
 import type { Context, Keychain } from '../context.ts';
 import { NotSignedInError } from '../errors.ts';
-import {
-  bindingHash,
-  bindingText,
-  openSecretCopies,
-  probeSecretFolder,
-  seal,
-  unseal,
-} from './encrypted-file.ts';
 import { openKeychain, probeKeychain } from './keychain.ts';
 import { KeychainError } from './keychain-error.ts';
-import { type Binding, parseSecrets, type StoredSecrets, type Vault } from './vault.ts';
+import { seal, unseal } from './sealed-file.ts';
+import { openSecretCopies, probeSecretFolder } from './secret-files.ts';
+import {
+  type Binding,
+  bindingHash,
+  bindingText,
+  parseSecrets,
+  type Secrets,
+  type StoredSecrets,
+  type Vault,
+} from './vault.ts';
 
 type KeychainVaultContext = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
 
@@ -39,7 +41,6 @@ export function openKeychainVault(binding: Binding, context: KeychainVaultContex
   let keychain: Promise<Keychain> | undefined;
   let item: Item | undefined;
   let started: Promise<Item | undefined> | undefined;
-  let lastWritten = 0;
 
   const open = () => {
     keychain ??= openKeychain(context);
@@ -56,10 +57,7 @@ export function openKeychainVault(binding: Binding, context: KeychainVaultContex
     await (await open()).set(account('sign-in'), itemText(next));
     item = next;
   };
-  const nextWritten = () => {
-    lastWritten = Math.max(context.clock.now(), lastWritten + 1);
-    return lastWritten;
-  };
+  const dated = (secrets: Secrets) => copies.dated(secrets, item?.secrets?.written);
   const sealed = (secrets: StoredSecrets, key: Buffer) =>
     seal(key, Buffer.from(JSON.stringify(secrets)), authenticated);
   return {
@@ -87,7 +85,6 @@ export function openKeychainVault(binding: Binding, context: KeychainVaultContex
       });
       const last = found.secrets && found.secrets.written >= (inFile?.written ?? 0) ? found.secrets : inFile;
       if (last === undefined) throw damaged(copies.file);
-      lastWritten = last.written;
       const { written, ...lasting } = last;
       const access = inFile?.access;
       const { refreshToken, clientSecret, grant } = lasting;
@@ -96,7 +93,7 @@ export function openKeychainVault(binding: Binding, context: KeychainVaultContex
     },
     async write({ access, ...lasting }) {
       const key = item?.key ?? randomBytes(32);
-      const secrets = { ...lasting, written: nextWritten() };
+      const secrets = dated(lasting);
       // Store the irreplaceable secrets first.
       if (Buffer.byteLength(itemText({ key, secrets })) <= ITEM_LIMIT_BYTES) {
         await setItem({ key, secrets });
@@ -109,7 +106,7 @@ export function openKeychainVault(binding: Binding, context: KeychainVaultContex
     async rescue(secrets) {
       // A file encrypted with a key that is not in the keychain could never be opened.
       if (item === undefined) throw new KeychainError('refused');
-      const file = sealed({ ...secrets, written: nextWritten() }, item.key);
+      const file = sealed(dated(secrets), item.key);
       try {
         await copies.write(file);
         return copies.file;

@@ -25,7 +25,7 @@ export function declare(command: Command): void {
 export async function run({ args, context, reporter }: Call): Promise<void> {
   const [file] = args;
   if (file === undefined) {
-    const { generateKey } = await import('./encrypted-file.ts');
+    const { generateKey } = await import('./sealed-file.ts');
     return await context.stdout.write(`${generateKey()}\n`);
   }
   const { createKeyFile } = await import('./key-file.ts');

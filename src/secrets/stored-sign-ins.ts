@@ -1,10 +1,10 @@
 import type { Context } from '../context.ts';
-import { bindingHash, listSecretFiles, probeSecretFolder, type StoredEntry } from './encrypted-file.ts';
 import { openFileVault } from './file-vault.ts';
 import { openKeychain } from './keychain.ts';
 import { KeychainError } from './keychain-error.ts';
 import { openKeychainVault } from './keychain-vault.ts';
-import type { Binding, Vault } from './vault.ts';
+import { listSecretFiles, probeSecretFolder, type StoredEntry } from './secret-files.ts';
+import { type Binding, bindingHash, type Vault } from './vault.ts';
 
 export function openVault(kind: Vault['kind'], binding: Binding, context: Context): Vault {
   return kind === 'file' ? openFileVault(binding, context) : openKeychainVault(binding, context);

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '../context.ts';
 import type { Holder } from '../lock/lock-file.ts';
 
 export interface Secrets {
@@ -41,13 +43,35 @@ export interface Binding {
   readonly serviceOrigin: string;
 }
 
-/**
- * A store of secrets for one binding. Every method throws a typed error with a next step if the store is
- * unusable.
- */
-export interface Vault {
-  readonly kind: 'keychain' | 'file';
+/** Identifies a binding without revealing it: eight bytes of a hash. */
+export function bindingHash(binding: Binding): string {
+  return hash('sha256', bindingText(binding)).slice(0, 16);
+}
+
+export function bindingText({ profile, authUrl, clientId, serviceOrigin }: Binding): string {
+  return JSON.stringify([profile, authUrl, clientId, serviceOrigin]);
+}
+
+/** A store of irreplaceable content. Every method throws a typed error with a next step if it is unusable. */
+interface Store<Content> {
   readonly place: string;
+  /** Reads the latest content, even if it was rescued; undefined if there is none. */
+  read(): Promise<Content | undefined>;
+  /**
+   * Replaces what is stored. After a `read` or a `probe` it reads nothing again, since the stored content may
+   * be gone.
+   */
+  write(content: Content): Promise<void>;
+  /**
+   * The last resort after `write` failed: keeps the content in another file, which `read` finds in all
+   * processes that share the store. Returns the file.
+   */
+  rescue(content: Content): Promise<string>;
+}
+
+/** A store of the secrets for one binding. */
+export interface Vault extends Store<Secrets> {
+  readonly kind: 'keychain' | 'file';
   /**
    * Checks that secrets can be written and read back, and leaves nothing behind. `anew`: for a sign-in that
    * replaces the stored one. A file sealed with a passphrase then counts as empty if a key is given, and vice
@@ -59,22 +83,10 @@ export interface Vault {
    * meanwhile. Leaves errors to `read`.
    */
   startReading?(): Promise<void>;
-  /** Reads all secrets, including rescued ones; undefined if nothing is stored for this binding. */
-  read(): Promise<Secrets | undefined>;
-  /**
-   * Replaces all stored secrets. After a `read` or a `probe` it reads nothing again, since the stored secrets
-   * may be gone.
-   */
-  write(secrets: Secrets): Promise<void>;
-  /**
-   * The last resort after `write` failed: keeps the secrets in another file, which `read` finds in all
-   * processes that share the store. Returns the file.
-   */
-  rescue(secrets: Secrets): Promise<string>;
 }
 
 export interface StoredSecrets extends Secrets {
-  /** Milliseconds since the epoch, always increasing: identifies the newer of two copies. */
+  /** Milliseconds since the epoch, always increasing. */
   readonly written: number;
 }
 
@@ -97,4 +109,64 @@ export function parseSecrets(text: string): StoredSecrets | undefined {
     access: typeof access?.token === 'string' ? access : undefined,
     written,
   };
+}
+
+/**
+ * Milliseconds between attempts to store irreplaceable secrets: a disk or a keychain may fail for a moment.
+ */
+const PAUSES_MS = [100, 400, 1_000, 2_000, 4_000, 4_000];
+
+/**
+ * Stores irreplaceable content: tries the store several times over some seconds, then another file. Resolves
+ * to that file, or to undefined if the store accepted it. Throws the first error if both failed. Takes no
+ * abort signal: an interrupt has to wait.
+ */
+export async function storeSurely<Content>(
+  store: Pick<Store<Content>, 'write' | 'rescue'>,
+  content: Content,
+  clock: Pick<Clock, 'sleep'>,
+): Promise<string | undefined> {
+  let first: unknown;
+  for (const pause of [0, ...PAUSES_MS]) {
+    if (pause > 0) await clock.sleep(pause);
+    try {
+      await store.write(content);
+      return undefined;
+    } catch (error) {
+      first ??= error;
+    }
+  }
+  try {
+    return await store.rescue(content);
+  } catch {
+    throw first;
+  }
+}
+
+/** `undurable`: stored, but a loss of power could still lose it. */
+export type Stored =
+  | { readonly state: 'stored' | 'elsewhere'; readonly place: string }
+  | { readonly state: 'undurable'; readonly place: string; readonly fault: Error };
+
+/**
+ * Stores a secret that has made its predecessor invalid. `isStored`: recognizes it among what the store
+ * holds. Throws the store's error if the secret is stored nowhere.
+ */
+export async function storeSuccessor<Content>(
+  store: Store<Content>,
+  content: Content,
+  isStored: (found: Content) => boolean,
+  clock: Pick<Clock, 'sleep'>,
+): Promise<Stored> {
+  const { place } = store;
+  try {
+    const elsewhere = await storeSurely(store, content, clock);
+    if (elsewhere === undefined || elsewhere === place) return { state: 'stored', place };
+    return { state: 'elsewhere', place: elsewhere };
+  } catch (error) {
+    // The error may come after the write, from syncing the folder.
+    const found = await store.read().catch(() => undefined);
+    if (found === undefined || !isStored(found)) throw error;
+    return { state: 'undurable', place, fault: error as Error };
+  }
 }

@@ -4,8 +4,8 @@ import path from 'node:path';
 import type { Context } from '../context.ts';
 import { cacheFolder, makeFolder } from '../files/folders.ts';
 import { readRegularFile, replaceFile } from '../files/whole-files.ts';
-import { bindingHash } from '../secrets/encrypted-file.ts';
 import type { Binding, Secrets } from '../secrets/vault.ts';
+import { bindingHash } from '../secrets/vault.ts';
 
 /** The refusal to renew a sign-in, in a file of the cache: it holds no secret, and may get lost. */
 export interface NotedRefusal {

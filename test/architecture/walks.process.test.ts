@@ -14,9 +14,9 @@ const urlOf = (file: string) => pathToFileURL(path.join(root, file)).href;
 const entry = `import { start } from ${JSON.stringify(urlOf('src/cli/start.ts'))}; void start();`;
 
 const WALKS = sampleOf('walks', 1, [
-  ['search', 67],
-  ['refresh', 38],
-  ['login', 50],
+  ['search', 66],
+  ['refresh', 39],
+  ['login', 52],
   ['recover', 90],
 ] as const);
 

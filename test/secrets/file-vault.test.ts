@@ -4,16 +4,13 @@ import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Context } from '../../src/context.ts';
+import { encryptFile, generateKey, newFileKey, sealKindOf } from '../../src/secrets/sealed-file.ts';
 import {
   deleteSecretFile,
-  encryptFile,
-  generateKey,
   listRescued,
   listSecretFiles,
-  newFileKey,
   openCopies,
-  sealKindOf,
-} from '../../src/secrets/encrypted-file.ts';
+} from '../../src/secrets/secret-files.ts';
 import { findSignIns, forgetSignIns, openVault } from '../../src/secrets/stored-sign-ins.ts';
 import type { Binding, Vault } from '../../src/secrets/vault.ts';
 import { advising } from '../support/advice.ts';

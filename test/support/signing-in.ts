@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { bindingText, decryptFile, fileKey } from '../../src/secrets/encrypted-file.ts';
+import { decryptFile, fileKey } from '../../src/secrets/sealed-file.ts';
+import { bindingText } from '../../src/secrets/vault.ts';
 import { forEachTest } from './each-test.ts';
 import { createHome } from './home.ts';
 import { type CommandOptions, hooktrail, startHooktrail } from './program.ts';
