@@ -110,7 +110,7 @@ function storedSession(settings: BoundSettings, vault: Vault, context: Context, 
   const use = (access: AccessToken): string => {
     const left = timeLeft(access);
     // If the provider grants two minutes or less, not every request of this run may refresh the token.
-    const usedFor = left > 2 * MARGIN_MS ? left - MARGIN_MS : Math.max(left / 2, SHORT_MARGIN_MS);
+    const usedFor = Math.max(left - MARGIN_MS, left / 2, SHORT_MARGIN_MS);
     current = { ...access, until: clock.now() + usedFor };
     return access.token;
   };
@@ -155,10 +155,7 @@ function storedSession(settings: BoundSettings, vault: Vault, context: Context, 
     },
     replace: async (rejected) => {
       // Many requests may be rejected together; the first one replaces the token for all of them.
-      while (pending) {
-        const token = await pending;
-        if (token !== rejected) return token;
-      }
+      while (pending) await pending;
       if (current && current.token !== rejected) return current.token;
       return await share(renew(rejected, rejected));
     },
@@ -170,10 +167,10 @@ function storedSession(settings: BoundSettings, vault: Vault, context: Context, 
  * holds no sign-in. Returns any other failure unchanged.
  */
 export function withoutSignIn(error: unknown, { profileExists }: Settings): unknown {
-  const { holdsNothing, message } = error as Partial<KeychainError>;
+  const { holdsNothing, message = '' } = error as Partial<KeychainError>;
   if (profileExists || !holdsNothing) return error;
   return new NotSignedInError('not signed in', {
-    details: message ? [message] : [],
+    details: [message],
     next: advise`run ${hooktrail('login')}, or ${hooktrail('login --store file')} where there is no keychain`,
   });
 }

@@ -1,9 +1,18 @@
+import path from 'node:path';
 import { expect, test } from 'vitest';
 import { adviceText } from '../../src/advice.ts';
 import type { Context } from '../../src/context.ts';
-import type { NotSignedInError } from '../../src/errors.ts';
+import type { NotSignedInError, UsageError } from '../../src/errors.ts';
 import { loadRunSettings } from '../../src/settings/settings.ts';
-import { bindingOf, openSession, savedSettings, withoutSignIn } from '../../src/sign-in/session.ts';
+import {
+  BOUND,
+  bindingOf,
+  notSignedIn,
+  openSession,
+  savedSettings,
+  withoutSignIn,
+  withService,
+} from '../../src/sign-in/session.ts';
 import { clock } from '../support/clock.ts';
 import { createContext, thisMachine } from '../support/context.ts';
 import { forEachTest } from '../support/each-test.ts';
@@ -13,17 +22,20 @@ import { startRefreshing } from '../support/signing-in.ts';
 
 const at = forEachTest(startRefreshing);
 
-async function openSessionIn(context: Context) {
-  return await openSession({
-    settings: await loadRunSettings({}, context),
-    context,
-    reporter: fakeReporter(),
-  });
+async function callIn(environment: Context['environment'], parts: Partial<Context> = {}) {
+  const context = createContext({ environment, ...parts });
+  return { settings: await loadRunSettings({}, context), context, reporter: fakeReporter() };
 }
+
+/** The environment of a user who has set and saved nothing. */
+const withoutSettings = () => ({
+  ...at.home.env,
+  HOOKTRAIL_CONFIG_DIR: path.join(at.home.folder, 'new'),
+});
 
 /** The access tokens of one run of a command. */
 async function startRun() {
-  const { tokens } = await openSessionIn(createContext({ environment: at.env }));
+  const { tokens } = await openSession(await callIn(at.env));
   return tokens;
 }
 
@@ -84,8 +96,7 @@ async function startWithKeychain() {
   const loadKeychain = async () => ({ ...keychain, get });
   return {
     startRun: async () => {
-      const context = createContext({ environment, machine, loadKeychain });
-      return (await openSessionIn(context)).tokens;
+      return (await openSession(await callIn(environment, { machine, loadKeychain }))).tokens;
     },
     /** The reads that some work needs. */
     readsOf: async (work: () => Promise<unknown>) => {
@@ -136,9 +147,42 @@ test('a token that is rejected while it is read again is replaced all the same',
   expect(at.refreshes()).toEqual(['ok', 'ok']);
 });
 
+test.each([
+  [1800, true],
+  [6, true],
+  [5, false],
+])(
+  'a rejected token is replaced by one of %i s that another run has got since: %j',
+  async (seconds, serves) => {
+    const [one, other] = [await startRun(), await startRun()];
+    const first = await one.accessToken();
+    at.control.behaviour.tokenLifetimeSeconds = seconds;
+    const second = await other.replace(first);
+    expect((await one.replace(first)) === second).toBe(serves);
+    expect(at.refreshes()).toHaveLength(serves ? 2 : 3);
+  },
+);
+
+test('a token that cannot be renewed serves to its end, unless it is rejected', async () => {
+  at.control.behaviour.tokenLifetimeSeconds = 30;
+  const began = clock.now();
+  await at.run(['login'], { env: { ...at.env, HOOKTRAIL_SCOPE: 'event_api' } });
+  const first = await (await startRun()).accessToken();
+  clock.set(began + 29_999);
+  const tokens = await startRun();
+  expect(await tokens.accessToken()).toBe(first);
+  const ended = {
+    name: 'NotSignedInError',
+    message: 'the sign-in has ended, and it came without a refresh token',
+  };
+  await expect(tokens.replace(first)).rejects.toMatchObject(ended);
+  clock.set(began + 30_000);
+  await expect((await startRun()).accessToken()).rejects.toMatchObject(ended);
+});
+
 test('a token from the environment is never replaced', async () => {
   const environment = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: 'given' };
-  const { tokens } = await openSessionIn(createContext({ environment }));
+  const { tokens } = await openSession(await callIn(environment));
   expect(await tokens.accessToken()).toBe('given');
   expect(await tokens.replace('given')).toBeUndefined();
   expect(tokens.latest()).toBeUndefined();
@@ -169,8 +213,8 @@ test.each<[unknown, number]>([
 });
 
 /** Returns the fields of the error that the first token of a run ends with. */
-async function failureOf(environment: Context['environment']) {
-  const open = openSessionIn(createContext({ environment }));
+async function failureOf(environment: Context['environment'], parts: Partial<Context> = {}) {
+  const open = callIn(environment, parts).then((call) => openSession(call));
   const error = await open.then(({ tokens }) => tokens.accessToken()).catch((thrown) => thrown);
   const { name, message, details, next } = error;
   return { name, message, details, next: adviceText(next, {}) };
@@ -187,6 +231,64 @@ test.each(['a b', 'a\nb', 'ü'])(
     });
   },
 );
+
+test('two credentials of the client are refused even while the stored token serves', async () => {
+  await (await startRun()).accessToken();
+  const environment = { ...at.env, HOOKTRAIL_CLIENT_SECRET: 'one', HOOKTRAIL_CLIENT_KEY_FILE: 'two' };
+  expect(await failureOf(environment)).toMatchObject({
+    name: 'UsageError',
+    message: expect.stringContaining('HOOKTRAIL_CLIENT_SECRET and HOOKTRAIL_CLIENT_KEY_FILE are both given'),
+  });
+});
+
+/** The variables that the error of some work names as missing settings. */
+async function missingIn(work: Promise<unknown>) {
+  const { message, details }: Partial<UsageError> = await work.then(Object, (thrown) => thrown);
+  expect(message).toBe('settings are missing');
+  return details?.join().match(/HOOKTRAIL_\w+/g);
+}
+
+test('an error names the missing settings: those of a sign-in too, but not for a token from the environment', async () => {
+  const OF_SIGN_IN = ['HOOKTRAIL_AUTH_URL', 'HOOKTRAIL_BASE_URL', 'HOOKTRAIL_CLIENT_ID'];
+  const OF_SERVICE = ['HOOKTRAIL_BASE_URL', 'HOOKTRAIL_VENDOR'];
+  const call = await callIn(withoutSettings());
+  expect(await missingIn(openSession(call))).toEqual(OF_SIGN_IN);
+  expect(await missingIn(openSession(call, ['vendor']))).toEqual([...OF_SIGN_IN, 'HOOKTRAIL_VENDOR']);
+  const given = await callIn({ ...withoutSettings(), HOOKTRAIL_ACCESS_TOKEN: 'given' });
+  expect(await missingIn(withService(given, async () => undefined))).toEqual(OF_SERVICE);
+});
+
+test('without the settings that identify a sign-in the error names no address', async () => {
+  const { context, ...call } = await callIn(at.env);
+  const settings = call.settings.checked();
+  for (const name of BOUND) {
+    const { message, details } = await notSignedIn({ ...settings, [name]: undefined }, context);
+    expect({ message, details }).toEqual({ message: 'not signed in', details: [] });
+  }
+});
+
+test('a keychain that is missing is named by the error', async () => {
+  const loadKeychain = () => Promise.reject(new Error('libsecret is missing'));
+  const environment = { ...at.env, HOOKTRAIL_STORE: 'keychain', HOOKTRAIL_PROFILE: 'night' };
+  expect(await failureOf(environment, { loadKeychain })).toMatchObject({
+    name: 'NotSignedInError',
+    details: ['the OS keychain cannot be reached: its native library could not be loaded'],
+  });
+});
+
+test('the service of a command has connections until the command has ended', async () => {
+  const call = await callIn(at.env);
+  const url = new URL(`${at.sandbox.settings.baseUrl}/event-types`);
+  const service = await withService(call, async (open, { vendor }) => {
+    expect(vendor).toBe(at.sandbox.settings.vendor);
+    expect((await open.send({ url })).status).toBe(200);
+    return open;
+  });
+  await expect(service.send({ url })).rejects.toMatchObject({
+    name: 'UnreachableError',
+    message: expect.stringContaining('The client is destroyed'),
+  });
+});
 
 test('a sign-in for other addresses is not used, and the error names the addresses and their sources', async () => {
   const environment = { ...at.env, HOOKTRAIL_BASE_URL: 'https://other.example/v1' };
