@@ -7,7 +7,7 @@ import {
   type SummaryCall,
   type SummaryLook,
   type SummaryOptions,
-} from '../formats/formats.ts';
+} from '../formats/summary.ts';
 import {
   boundText,
   isPast,

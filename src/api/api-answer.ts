@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Call } from '../command.ts';
 import type { Output } from '../context.ts';
 import { ServiceError } from '../errors.ts';
-import { printItem } from '../formats/formats.ts';
+import { printItem } from '../formats/item-writer.ts';
 import { apiUrl, mediaType, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { Items } from '../items/items.ts';

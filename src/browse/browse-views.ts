@@ -1,5 +1,5 @@
 import wrapAnsi from 'wrap-ansi';
-import type { SubscriptionLabels } from '../formats/format-flags.ts';
+import type { SubscriptionLabels } from '../formats/format-options.ts';
 import { itemTable } from '../formats/item-table.ts';
 import { prettyJson } from '../formats/json.ts';
 import { layOut as layOutTable, leftOutNote, oneLine, type TableLook, tableLines } from '../formats/table.ts';

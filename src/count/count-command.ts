@@ -43,7 +43,7 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   if (count === undefined) return ExitCode.done;
   if (format === 'table') await context.stdout.write(`${count}\n`);
   else {
-    const { printJson } = await import('../formats/formats.ts');
+    const { printJson } = await import('../formats/item-writer.ts');
     await printJson({ count }, jq, context, reporter);
   }
   return flags.exitCode && count > 0 ? ExitCode.matched : ExitCode.done;

@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
 import { ExitCode, faultText, HooktrailError } from '../errors.ts';
 import { configFolder, nearestExisting } from '../files/folders.ts';
 import { createFile } from '../files/whole-files.ts';
-import { printJson } from '../formats/formats.ts';
+import { printJson } from '../formats/item-writer.ts';
 import { readsSystemTrust } from '../http/certificates.ts';
 import { proxyFor } from '../http/proxy.ts';
 import { TransportError } from '../http/transport.ts';

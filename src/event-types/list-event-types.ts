@@ -1,7 +1,7 @@
 import type { Call } from '../command.ts';
 import { askEventTypes, keepEventTypes } from '../filters/event-types.ts';
-import type { FormatOptions } from '../formats/format-flags.ts';
-import { createItemWriter } from '../formats/formats.ts';
+import type { FormatOptions } from '../formats/format-options.ts';
+import { createItemWriter } from '../formats/item-writer.ts';
 import type { Items } from '../items/items.ts';
 import { scalarsText } from '../items/json-scanner.ts';
 import { withService } from '../sign-in/session.ts';

@@ -1,5 +1,5 @@
 import { hooktrail } from '../advice.ts';
-import { conditionTexts, printSummary, type SummaryCall, type SummaryOptions } from '../formats/formats.ts';
+import { conditionTexts, printSummary, type SummaryCall, type SummaryOptions } from '../formats/summary.ts';
 import {
   anyText,
   isOpen,

@@ -2,13 +2,8 @@ import { advise, hooktrailOver } from '../advice.ts';
 import { furtherBack } from '../filters/no-match.ts';
 import { ADDRESS_HEAD, EVENT_HEADS, FOR_HEAD, secondReceiver } from '../formats/event-columns.ts';
 import { formatTraits } from '../formats/format-registry.ts';
-import {
-  conditionTexts,
-  createItemWriter,
-  printSummary,
-  type SummaryCall,
-  type SummaryOptions,
-} from '../formats/formats.ts';
+import { createItemWriter } from '../formats/item-writer.ts';
+import { conditionTexts, printSummary, type SummaryCall, type SummaryOptions } from '../formats/summary.ts';
 import { proseLines, windowText } from '../formats/summary-words.ts';
 import { type Table, type TableLook, tableWithNote } from '../formats/table.ts';
 import { NONE } from '../formats/table-layout.ts';

@@ -11,7 +11,7 @@ import { terminalSafe } from '../terminal/terminal-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { type CsvColumn, CsvColumns, columnsOf, ValueShape } from './csv-columns.ts';
 import { EVENT_PATHS } from './event-columns.ts';
-import type { FormatOptions } from './format-flags.ts';
+import type { FormatOptions } from './format-options.ts';
 
 /**
  * Prints one column for each scalar inside an object. Columns come from `csvColumns` or the first page; the

@@ -10,14 +10,13 @@ import {
 } from '../filters/filter-flags.ts';
 import { CONCURRENCY } from '../filters/reading-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
-import type { Items, ListKind } from '../items/items.ts';
+import type { ListKind } from '../items/items.ts';
 import { fileName, oneOf, orList } from '../settings/flag-values.ts';
 import { Flag, JQ_FLAG } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { RunSettings, SettingFlags } from '../settings/settings.ts';
 import { flagWords, shellWord } from '../shell-words.ts';
-import type { TimeZone } from '../time/time-zone.ts';
-import type { CsvColumns } from './csv-columns.ts';
+import type { FormatOptions } from './format-options.ts';
 import {
   FORMAT_NAMES,
   type FormatName,
@@ -27,45 +26,6 @@ import {
   formatTraits,
   formats as registry,
 } from './format-registry.ts';
-import type { TableNote } from './table-note.ts';
-
-export interface FormatOptions {
-  readonly format: FormatName | 'pretty';
-  readonly fields?: readonly FieldPath[] | undefined;
-  /** True for the saved columns of tables, which may not fit these items. */
-  readonly areFieldsSaved?: boolean;
-  readonly hasHeader?: boolean | undefined;
-  readonly jq?: string | undefined;
-  /** Does not guard cells that a spreadsheet would run. */
-  readonly csvRaw?: boolean | undefined;
-  readonly csvBom?: boolean | undefined;
-  readonly csvDelimiter?: string | undefined;
-  /** More items to measure column widths with, if the first page is small. */
-  readonly sample?: Items | undefined;
-  /** True for an endless stream, so notices come first. */
-  readonly isLive?: boolean;
-  /** True if items were requested by id, which a table then always shows. */
-  readonly isById?: boolean;
-  readonly constant?: ReadonlySet<string>;
-  readonly zone?: TimeZone;
-  readonly csvColumns?: CsvColumns | undefined;
-  /** Set if the command line names a zone; otherwise CSV keeps the service's text. */
-  readonly csvZone?: TimeZone | undefined;
-  readonly list: ListKind;
-  readonly names?: SubscriptionLabels | undefined;
-  readonly nameField?: FieldPath | undefined;
-  /** Called with a field that has no column because the first page lacks it. */
-  readonly onLate?: ((name: string) => void) | undefined;
-  /** In full in Markdown, by the first fact on a terminal. Called with the number of items printed. */
-  readonly note?: (count: number) => TableNote | Promise<TableNote>;
-  readonly hasBlocks?: boolean;
-}
-
-export interface SubscriptionLabels {
-  /** Resolves once these ids are known or cannot be. Never rejects. */
-  learn(ids: Iterable<string>): Promise<void>;
-  labelOf(id: string): string | undefined;
-}
 
 export interface FormatFlags {
   readonly output?: string;

@@ -17,7 +17,7 @@ import {
   tableColumns,
   whoHead,
 } from './event-columns.ts';
-import type { FormatOptions } from './format-flags.ts';
+import type { FormatOptions } from './format-options.ts';
 import { ended, layOut, leftOutNote, loadTableLook, oneLine, type TableLook } from './table.ts';
 import { type Column, type ColumnHead, missingColumn, NONE } from './table-layout.ts';
 

@@ -5,7 +5,7 @@ import { type Instant, milliseconds } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
 import { firstAfter } from '../time/period.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import type { SummaryOptions } from './formats.ts';
+import type { SummaryOptions } from './summary.ts';
 import { oneLine, type TableLook } from './table.ts';
 import { NONE } from './table-layout.ts';
 

@@ -14,7 +14,7 @@ import {
   type Summary,
   type SummaryCall,
   type SummaryOptions,
-} from '../formats/formats.ts';
+} from '../formats/summary.ts';
 import {
   anyText,
   isPast,

@@ -22,7 +22,7 @@ async function listSettings(call: Call<{ readonly json?: true }>): Promise<void>
   const { flags, context, reporter } = call;
   const { profile, saved } = await readProfile(call);
   if (flags.json) {
-    const { printJson } = await import('../formats/formats.ts');
+    const { printJson } = await import('../formats/item-writer.ts');
     return await printJson(saved, undefined, context, reporter);
   }
   if (Object.keys(saved).length === 0) reporter.notice(`nothing is saved in the profile '${profile}'`);

@@ -29,7 +29,7 @@ async function listProfiles({ flags, context, reporter }: Call<{ readonly json?:
     clientId: saved['client-id'] ?? null,
   }));
   if (flags.json) {
-    const { printJson } = await import('../formats/formats.ts');
+    const { printJson } = await import('../formats/item-writer.ts');
     await printJson(profiles, undefined, context, reporter, JSON.stringify(profiles));
     return;
   }

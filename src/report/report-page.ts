@@ -12,10 +12,10 @@ import {
 } from '../explain/explanation-text.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import { ADDRESS_HEAD, FOR_HEAD, tableColumns } from '../formats/event-columns.ts';
-import type { SubscriptionLabels } from '../formats/format-flags.ts';
-import { conditionTexts } from '../formats/formats.ts';
+import type { SubscriptionLabels } from '../formats/format-options.ts';
 import { subscriptionIdsOf } from '../formats/item-table.ts';
 import { prettyJson } from '../formats/json.ts';
+import { conditionTexts } from '../formats/summary.ts';
 import { anyText, boundText, isOpen, isPast } from '../formats/summary-words.ts';
 import type { Table } from '../formats/table.ts';
 import type { FieldPath } from '../items/field-path.ts';

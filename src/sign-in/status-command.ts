@@ -42,7 +42,7 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   // The check may have renewed the token, or met a refusal.
   const state = isChecked ? await readSignInState(settings, context) : before;
   if (flags.json) {
-    const { printJson } = await import('../formats/formats.ts');
+    const { printJson } = await import('../formats/item-writer.ts');
     const value = { ...state, check: result };
     await printJson(value, undefined, context, reporter, JSON.stringify(value, null, 2));
   } else {

@@ -2,14 +2,14 @@ import type { EventFilters } from '../filters/event-filters.ts';
 import { GROUPS_SHOWN } from '../filters/reading-flags.ts';
 import type { CsvRow } from '../formats/csv.ts';
 import { formatTraits } from '../formats/format-registry.ts';
+import { columnTitle } from '../formats/item-table.ts';
 import {
   conditionTexts,
   printSummary,
   type Summary,
   type SummaryCall,
   type SummaryOptions,
-} from '../formats/formats.ts';
-import { columnTitle } from '../formats/item-table.ts';
+} from '../formats/summary.ts';
 import { percentilesText, proseLines, toSeconds } from '../formats/summary-words.ts';
 import { type Table, tableLines } from '../formats/table.ts';
 import { type ColumnHead, NONE } from '../formats/table-layout.ts';

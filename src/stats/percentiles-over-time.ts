@@ -8,7 +8,7 @@ import {
   type Summary,
   type SummaryCall,
   type SummaryOptions,
-} from '../formats/formats.ts';
+} from '../formats/summary.ts';
 import { proseLines } from '../formats/summary-words.ts';
 import { type Table, tableLines } from '../formats/table.ts';
 import type { FieldPath } from '../items/field-path.ts';

@@ -5,7 +5,7 @@ import {
   type SummaryCall,
   type SummaryLook,
   type SummaryOptions,
-} from '../formats/formats.ts';
+} from '../formats/summary.ts';
 import { oneLine, type Table, tableLines } from '../formats/table.ts';
 import type { ColumnHead } from '../formats/table-layout.ts';
 import { wrapWords } from '../terminal/cell-width.ts';

@@ -3,7 +3,7 @@ import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { type HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { namedSubscription } from '../filters/resolve-filters.ts';
-import { printItem } from '../formats/formats.ts';
+import { printItem } from '../formats/item-writer.ts';
 import { apiUrl, mediaType, type Service } from '../http/service.ts';
 import { Items, isGuid, pastedGuid } from '../items/items.ts';
 import { subscriptionPath } from '../names/subscription-names.ts';

@@ -3,7 +3,7 @@ import type { Call } from '../command.ts';
 import { fewOf, ServiceError, UsageError } from '../errors.ts';
 import { listSubscriptions, subscriptionWith } from '../filters/resolve-filters.ts';
 import { endpointProblemText } from '../formats/endpoint-problem.ts';
-import { printJson } from '../formats/formats.ts';
+import { printJson } from '../formats/item-writer.ts';
 import { secondText } from '../formats/summary-words.ts';
 import {
   type EndpointProbe,

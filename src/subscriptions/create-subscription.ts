@@ -1,7 +1,7 @@
 import { advise, hooktrail } from '../advice.ts';
 import { fewOf, type OutputError, ServiceError, UsageError } from '../errors.ts';
 import { listSubscriptions, NO_SUBSCRIPTIONS } from '../filters/resolve-filters.ts';
-import { printJson } from '../formats/formats.ts';
+import { printJson } from '../formats/item-writer.ts';
 import { apiUrl, mediaType, type Service, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { guidsIn, isGuid } from '../items/items.ts';

@@ -1,6 +1,6 @@
 import { advise, hooktrail } from '../advice.ts';
 import { type HooktrailError, type OutputError, ServiceError, UsageError } from '../errors.ts';
-import { printJson } from '../formats/formats.ts';
+import { printJson } from '../formats/item-writer.ts';
 import { apiUrl, mediaType, type Service, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { subscriptionPath } from '../names/subscription-names.ts';

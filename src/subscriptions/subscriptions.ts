@@ -1,8 +1,8 @@
 import { type Advice, advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { NO_SUBSCRIPTIONS, namedSubscription } from '../filters/resolve-filters.ts';
-import type { FormatOptions } from '../formats/format-flags.ts';
-import { createItemWriter } from '../formats/formats.ts';
+import type { FormatOptions } from '../formats/format-options.ts';
+import { createItemWriter } from '../formats/item-writer.ts';
 import { apiUrl } from '../http/service.ts';
 import { Items, isObject, pastedGuid } from '../items/items.ts';
 import { shownAddress } from '../names/callback-address.ts';

@@ -164,7 +164,7 @@ export async function run(call: Call<Flags>): Promise<void> {
 
 async function printEach({ watch, format }: ReturnType<typeof optionsOf>, call: Call<Flags>): Promise<void> {
   const { watchEvents } = await import('./watch-run.ts');
-  const { createItemWriter } = await import('../formats/formats.ts');
+  const { createItemWriter } = await import('../formats/item-writer.ts');
   const { stdout } = call.context;
   // If a batch could not be printed whole, the next run prints it again, into the same file.
   const write: Output['write'] = (chunk) => stdout.write(chunk, true);

@@ -5,7 +5,7 @@ import { printAbout } from '../../src/about/about-text.ts';
 import type { Call } from '../../src/command.ts';
 import type { Cause } from '../../src/explain/exact-counts.ts';
 import { EventFilters } from '../../src/filters/event-filters.ts';
-import type { FormatOptions } from '../../src/formats/format-flags.ts';
+import type { FormatOptions } from '../../src/formats/format-options.ts';
 import { NO_EVENTS } from '../../src/questions/health-row.ts';
 import { type Instant, knownInstant, parseInstant } from '../../src/time/instant.ts';
 import { TimeZone } from '../../src/time/time-zone.ts';

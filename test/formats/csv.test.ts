@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { FormatOptions } from '../../src/formats/format-flags.ts';
+import type { FormatOptions } from '../../src/formats/format-options.ts';
 import { type FieldPath, parseFieldPaths } from '../../src/items/field-path.ts';
 import { print, readCsv } from '../support/outputs.ts';
 import { sampleSize } from '../support/seed.ts';

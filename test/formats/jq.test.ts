@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { InterruptedError, UsageError } from '../../src/errors.ts';
-import type { FormatOptions } from '../../src/formats/format-flags.ts';
-import { createItemWriter } from '../../src/formats/formats.ts';
+import type { FormatOptions } from '../../src/formats/format-options.ts';
+import { createItemWriter } from '../../src/formats/item-writer.ts';
 import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { createContext } from '../support/context.ts';
 import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createItemWriter } from '../../src/formats/formats.ts';
+import { createItemWriter } from '../../src/formats/item-writer.ts';
 import { createPicker, prettyJson } from '../../src/formats/json.ts';
 import { type FieldPath, parseFieldPaths } from '../../src/items/field-path.ts';
 import { Items } from '../../src/items/items.ts';

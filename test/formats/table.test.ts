@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import { createItemWriter } from '../../src/formats/formats.ts';
+import { createItemWriter } from '../../src/formats/item-writer.ts';
 import { loadDraw } from '../../src/formats/table-drawing.ts';
 import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { loadWidths } from '../../src/terminal/cell-width.ts';

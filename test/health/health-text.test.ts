@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Call } from '../../src/command.ts';
 import { EventFilters } from '../../src/filters/event-filters.ts';
-import type { FormatOptions } from '../../src/formats/format-flags.ts';
+import type { FormatOptions } from '../../src/formats/format-options.ts';
 import type { HealthReport } from '../../src/health/health.ts';
 import { healthJson } from '../../src/health/health-json.ts';
 import { printHealth } from '../../src/health/health-text.ts';

@@ -1,5 +1,5 @@
-import type { FormatOptions } from '../../src/formats/format-flags.ts';
-import { createItemWriter } from '../../src/formats/formats.ts';
+import type { FormatOptions } from '../../src/formats/format-options.ts';
+import { createItemWriter } from '../../src/formats/item-writer.ts';
 import { Items } from '../../src/items/items.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import type { Reporter } from '../../src/terminal/reporter.ts';

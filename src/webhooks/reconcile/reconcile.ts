@@ -1,7 +1,7 @@
 import type { Call } from '../../command.ts';
-import type { FormatOptions } from '../../formats/format-flags.ts';
+import type { FormatOptions } from '../../formats/format-options.ts';
 import { formatTraits } from '../../formats/format-registry.ts';
-import { createItemWriter } from '../../formats/formats.ts';
+import { createItemWriter } from '../../formats/item-writer.ts';
 import { type ReceivedIds, readReceivedIds } from '../../ids/received-ids.ts';
 import { type SourceOptions, withEventSource } from '../../sources/event-source.ts';
 import type { Instant } from '../../time/instant.ts';

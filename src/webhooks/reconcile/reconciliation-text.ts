@@ -1,7 +1,7 @@
 import { advise, hooktrail, hooktrailOver } from '../../advice.ts';
 import type { Call } from '../../command.ts';
 import { SECOND_ID, whoHead } from '../../formats/event-columns.ts';
-import { conditionTexts, printSummary, type SummaryOptions } from '../../formats/formats.ts';
+import { conditionTexts, printSummary, type SummaryOptions } from '../../formats/summary.ts';
 import { lengthText, proseLines, secondText, windowText } from '../../formats/summary-words.ts';
 import { type Table, type TableLook, tableWithNote } from '../../formats/table.ts';
 import { NONE } from '../../formats/table-layout.ts';

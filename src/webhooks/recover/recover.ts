@@ -6,7 +6,7 @@ import { UsageError } from '../../errors.ts';
 import type { EventFilters } from '../../filters/event-filters.ts';
 import { warnOfNoMatch } from '../../filters/no-match.ts';
 import { resolveToSend } from '../../filters/resolve-filters.ts';
-import type { FormatOptions } from '../../formats/format-flags.ts';
+import type { FormatOptions } from '../../formats/format-options.ts';
 import { type Service, waitText } from '../../http/service.ts';
 import type { EventKey, EventKeys } from '../../ids/event-keys.ts';
 import { withService } from '../../sign-in/session.ts';

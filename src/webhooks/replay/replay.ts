@@ -4,7 +4,7 @@ import { UsageError } from '../../errors.ts';
 import type { EventFilters } from '../../filters/event-filters.ts';
 import { warnOfNoMatch } from '../../filters/no-match.ts';
 import { resolveToSend } from '../../filters/resolve-filters.ts';
-import type { FormatOptions } from '../../formats/format-flags.ts';
+import type { FormatOptions } from '../../formats/format-options.ts';
 import { eventsById, type Got, type Ids, storedById } from '../../get/get-events.ts';
 import { EMPTY_LIST, idsOfInput } from '../../ids/event-ids.ts';
 import { type Items, isGuid } from '../../items/items.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Call } from '../../../src/command.ts';
 import { EventFilters } from '../../../src/filters/event-filters.ts';
-import type { FormatOptions } from '../../../src/formats/format-flags.ts';
+import type { FormatOptions } from '../../../src/formats/format-options.ts';
 import { knownInstant, parseInstant } from '../../../src/time/instant.ts';
 import { TimeZone } from '../../../src/time/time-zone.ts';
 import type { ReconciliationReport } from '../../../src/webhooks/reconcile/reconcile.ts';
