@@ -159,7 +159,7 @@ export const CORES: Readonly<Record<string, Core>> = {
   },
   questions: {
     mutate: [
-      'src/questions/{failure-reasons,health-row,latest-failures,outcome-count,receivers}.ts',
+      'src/questions/{failure-reasons,health-row,latest-failures,receivers}.ts',
       'src/statistics/failure-runs.ts',
     ],
     tests: ['test/questions/{folds,health-row}.test.ts', 'test/statistics/failure-runs.test.ts'],

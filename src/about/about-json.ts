@@ -1,3 +1,4 @@
+import type { CsvRow } from '../formats/csv.ts';
 import { healthMembers } from '../health/health-json.ts';
 import type { Outage } from '../questions/outage.ts';
 import { percentilesJson } from '../statistics/percentiles.ts';
@@ -58,4 +59,36 @@ function outageJson({ since, edge, until, lastFailed }: Outage) {
 
 function latencyJson({ field, percentiles }: NonNullable<About['latency']>) {
   return { field, count: percentiles.count, ...percentilesJson(percentiles) };
+}
+
+export function aboutCsv(
+  json: ReturnType<typeof aboutJson>,
+  guarded: (text: string) => string,
+): { titles: string[]; rows: CsvRow[] } {
+  const { causes: _causes, next: _next, names: _names, subscriptionIds, earlier, ...others } = json;
+  const { outage, largestOutage, shared, latency, ...plain } = others;
+  const cells: Record<string, unknown> = {
+    ...plain,
+    subscriptionIds: subscriptionIds.join(' '),
+    'earlier.events': earlier?.events ?? null,
+    'earlier.failed': earlier?.failed ?? null,
+    'outage.since': outage?.since ?? null,
+    'outage.until': outage?.until ?? null,
+    'largestOutage.since': largestOutage?.since ?? null,
+    'largestOutage.until': largestOutage?.until ?? null,
+    'largestOutage.failed': largestOutage?.failed ?? null,
+    'shared.subscriptions': shared.subscriptions,
+    'shared.withFailures': shared.withFailures,
+    'shared.failing': shared.failing,
+    'latency.count': latency?.count ?? null,
+    'latency.p50': latency?.p50 ?? null,
+    'latency.p95': latency?.p95 ?? null,
+    'latency.p99': latency?.p99 ?? null,
+    'latency.most': latency?.most ?? null,
+  };
+  const cellOf = (cell: unknown) => {
+    if (cell === null) return null;
+    return typeof cell === 'number' ? cell : guarded(String(cell));
+  };
+  return { titles: Object.keys(cells), rows: [Object.values(cells).map(cellOf)] };
 }

@@ -6,10 +6,10 @@ import { noSuchField } from '../items/near-field.ts';
 import { wordMatcher } from '../items/whole-words.ts';
 import { nameFilter } from '../names/name-filter.ts';
 import type { SubscriptionNames } from '../names/subscription-names.ts';
+import { EventGroups } from '../questions/event-groups.ts';
 import { foldPages, ofKept } from '../questions/fold.ts';
 import { HealthFold } from '../questions/health-fold.ts';
 import { type Health, NO_EVENTS, namedRows } from '../questions/health-row.ts';
-import { NumberPercentiles } from '../questions/number-percentiles.ts';
 import { findLargestOutage, type LargestOutage } from '../questions/outage.ts';
 import { Receivers } from '../questions/receivers.ts';
 import type { PageOfOutcomes } from '../sources/event-source.ts';
@@ -52,36 +52,42 @@ const ALL = 0;
 const BY_SUBSCRIPTION = 1;
 const BY_NAME = 2;
 
+export interface AboutAnswers {
+  readonly health: OwnHealth;
+  /** Worst first, counting only the subject's own events. */
+  readonly ofSubscriptions: readonly SubscriptionHealth[];
+  /** Names that the word matches, worst first; empty for an id or an address. */
+  readonly ofNames: readonly NameHealth[];
+  readonly largestOutage: LargestOutage | undefined;
+  readonly latency: Latency | undefined;
+}
+
+interface QuestionOptions {
+  readonly nameField: FieldPath | undefined;
+  readonly latencyField: FieldPath | undefined;
+  readonly second: SecondReading;
+}
+
 /** Questions about the subject's events, and about those of all others. */
 export class AboutQuestions {
   readonly everyone = new HealthFold([[SUBSCRIPTION]], UTC);
   readonly receivers = new Receivers();
   readonly #own: HealthFold;
   readonly #failures: TwoReadings;
-  readonly #latency: NumberPercentiles | undefined;
+  readonly #latency: EventGroups | undefined;
   readonly #isMeant: (name: string) => boolean;
   readonly #keep;
+  #answers: AboutAnswers | undefined;
   #sample: Items | undefined;
 
-  constructor(
-    word: string,
-    subject: Subject,
-    {
-      nameField,
-      latencyField,
-      second: { again, showKept },
-    }: {
-      readonly nameField: FieldPath | undefined;
-      readonly latencyField: FieldPath | undefined;
-      readonly second: SecondReading;
-    },
-  ) {
+  constructor(word: string, subject: Subject, { nameField, latencyField, second }: QuestionOptions) {
+    const { again, showKept } = second;
     this.#failures = new TwoReadings({ again: again && (() => this.#keptOf(again())), showKept });
     const byName = subject.by === 'name' && nameField ? [[nameField]] : [];
     this.#keep = nameFilter(byName[0]?.[0] ?? SUBSCRIPTION, [subject.id ?? word]);
     this.#own = new HealthFold([[], [SUBSCRIPTION], ...byName], UTC, nameField);
     this.#isMeant = wordMatcher(word);
-    this.#latency = latencyField && new NumberPercentiles(latencyField, UTC);
+    this.#latency = latencyField && new EventGroups([], UTC, latencyField);
     if (subject.id !== undefined) this.receivers.add(subject.id);
   }
 
@@ -104,21 +110,37 @@ export class AboutQuestions {
     await this.#failures.close();
   }
 
-  get health(): OwnHealth {
-    const [row = NO_EVENTS] = this.#own.result(ALL);
-    const [worst, another] = this.ofSubscriptions();
-    if (!worst || !another) return row;
-    const { state, failingSince, edge } = worst;
-    return { ...row, state, failingSince, edge };
+  /** Call after `askOf`. */
+  result(): AboutAnswers {
+    this.#answers ??= this.#answer();
+    return this.#answers;
   }
 
-  ofSubscriptions(): SubscriptionHealth[] {
+  #answer(): AboutAnswers {
+    const ofSubscriptions = this.#ofSubscriptions();
+    const [row = NO_EVENTS] = this.#own.result(ALL);
+    const [worst, another] = ofSubscriptions;
+    // Several subscriptions together are in the state of the worst.
+    const { state, failingSince, edge } = worst && another ? worst : row;
+    const { numberField, numbers } = this.#latency ?? {};
+    const percentiles = numbers?.percentiles();
+    return {
+      health: { ...row, state, failingSince, edge },
+      ofSubscriptions,
+      ofNames: this.#ofNames(),
+      // Deliveries to another subscription do not end an outage.
+      largestOutage: this.receivers.result().size === 1 ? findLargestOutage(this.#own) : undefined,
+      latency: numberField && percentiles && { field: numberField.text, percentiles },
+    };
+  }
+
+  #ofSubscriptions(): SubscriptionHealth[] {
     const rows = namedRows(this.#own.result(BY_SUBSCRIPTION), true, undefined);
     return rows.flatMap(({ values: [id], ...row }) => (typeof id === 'string' ? [{ ...row, id }] : []));
   }
 
   /** An event may have several names, only one of which matches. */
-  ofNames(): NameHealth[] {
+  #ofNames(): NameHealth[] {
     const rows = namedRows(this.#own.result(BY_NAME), false, undefined);
     return rows.flatMap(({ values: [value], ...row }) => {
       const name = String(value ?? '');
@@ -128,11 +150,6 @@ export class AboutQuestions {
 
   async causes(zone: TimeZone): Promise<readonly Cause[]> {
     return (await this.#failures.explain(zone)).causes;
-  }
-
-  /** Deliveries to another subscription do not end an outage, so this needs a single one. */
-  largestOutage(): LargestOutage | undefined {
-    return this.receivers.result().size === 1 ? findLargestOutage(this.#own) : undefined;
   }
 
   /** Counts all subscriptions except `own`. One that is off or gone is not failing. */
@@ -153,14 +170,10 @@ export class AboutQuestions {
     return rows.reduce((total, { events }) => total + events, 0);
   }
 
-  latency(): Latency | undefined {
-    const percentiles = this.#latency?.result();
-    return this.#latency && percentiles && { field: this.#latency.field.text, percentiles };
-  }
-
   doubts(isUnknownName: boolean): string[] {
     const ofName = isUnknownName ? this.#keep.doubts() : [];
-    if (!this.#latency || this.#latency.result() || !this.#sample) return ofName;
-    return [...ofName, `--latency-field: ${noSuchField(this.#latency.field, this.#sample)}`];
+    const { numberField, numbers } = this.#latency ?? {};
+    if (!numberField || !this.#sample || numbers?.count !== 0) return ofName;
+    return [...ofName, `--latency-field: ${noSuchField(numberField, this.#sample)}`];
   }
 }

@@ -36,7 +36,7 @@ export async function readSubject(
   if (listed) return { subject: listed, reading: await read(listed, filters) };
   const name: Subject = { by: 'name', id: undefined };
   const named = nameField && (await read(name, filters));
-  if (named && named.health.events > 0) return { subject: name, reading: named };
+  if (named && named.result().health.events > 0) return { subject: name, reading: named };
   // Without the list the word could be in any address.
   await names?.requireList();
   const late =

@@ -1,6 +1,4 @@
-import { type AdvisedCommand, hooktrail, hooktrailOver } from '../advice.ts';
 import { conditionLines } from '../explain/explanation-text.ts';
-import type { CsvRow } from '../formats/csv.ts';
 import {
   conditionTexts,
   printSummary,
@@ -19,16 +17,14 @@ import {
   windowText,
 } from '../formats/summary-words.ts';
 import { oneLine, type Table } from '../formats/table.ts';
-import { type FieldPath, pathText } from '../items/field-path.ts';
-import { conditionOn } from '../items/item-conditions.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, milliseconds } from '../time/instant.ts';
-import { SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { About } from './about.ts';
-import { aboutJson } from './about-json.ts';
+import { aboutCsv, aboutJson } from './about-json.ts';
 import type { NameHealth } from './about-questions.ts';
+import { MAX_SUBSCRIPTIONS, nextCommands } from './next-commands.ts';
 
 interface Fact {
   readonly label: string;
@@ -38,8 +34,6 @@ interface Fact {
 
 /** Maximum causes shown. */
 const MAX_CAUSES = 3;
-/** Maximum subscriptions shown. */
-const MAX_SUBSCRIPTIONS = 3;
 /** Maximum names shown. */
 const MAX_NAMES = 5;
 const LABEL_COLUMNS = 15;
@@ -50,7 +44,7 @@ export async function printAbout(about: About, options: SummaryOptions, call: Su
   const tense = tenseOf(isPast(options, about.before, call.context.clock.now()));
   const facts = factsOf(about, options, takesUnicode(call.context), tense);
   const run = from === undefined ? call.reporter.runFlags : {};
-  const next = commandsOf(about, options).map((command) => command.textFor(run));
+  const next = nextCommands(about, options).map((command) => command.textFor(run));
   const json = aboutJson(about, next);
   const title = titleOf(about);
   const table: Table = {
@@ -64,7 +58,7 @@ export async function printAbout(about: About, options: SummaryOptions, call: Su
     {
       json,
       ndjson: [json],
-      csv: (guarded) => csvOf(json, guarded),
+      csv: (guarded) => aboutCsv(json, guarded),
       table,
       facts: [title, ...conditionTexts(filters)],
       window: about,
@@ -290,92 +284,4 @@ function sharedText({ others }: About, tense: Tense): string {
     return `${none}: ${tense.isOver ? 'it was' : 'it is'} this one's endpoint`;
   }
   return `${grouped(withFailures)} of the ${grouped(subscriptions)} other subscriptions failed too, ${tense.stillFailing(grouped(failing), failing === 1)}`;
-}
-
-function commandsOf(about: About, { from, filters }: SummaryOptions): AdvisedCommand[] {
-  const { subscriptionIds, health, outage, after, isOfSeveral } = about;
-  const [id, other] = subscriptionIds;
-  if (id === undefined) return [];
-  if (other !== undefined) return pagesOfFailing(about, from, filters);
-  // The window may have failures before its last outage, which may itself have begun earlier.
-  const starts = [health.firstFailed, outage?.since].filter((start) => start !== undefined);
-  const [since = after] = starts.sort(compareInstants);
-  // Bounds are exclusive.
-  const start = new Date(Math.floor(milliseconds(since) / SECOND_MS) * SECOND_MS - SECOND_MS)
-    .toISOString()
-    .replace('.000', '');
-  const others = filters.words('since', 'until', 'subscription');
-  const mine = isOfSeveral ? nameWords(about, filters.nameField) : [];
-  const words = ['--subscription', id, ...mine, '--since', start, ...endWords(about, filters), ...others];
-  if (health.failed === 0 && outage === undefined) return [hooktrailOver(from, 'events search', ...words)];
-  const handOver =
-    from === undefined ? 'webhooks recover --forward-to URL' : 'webhooks replay --failed --forward-to URL';
-  return [
-    hooktrailOver(from, 'events search --failed', ...words),
-    ...(from === undefined && isEndpointToCheck(about) ? [hooktrail('subscriptions check', id)] : []),
-    hooktrailOver(from, handOver, ...words),
-  ];
-}
-
-/** Keeps events of other names out, which go to the same subscription. */
-function nameWords({ ofNames }: About, nameField: FieldPath | undefined): string[] {
-  // Without quotes, a condition compares numbers as well as texts.
-  const names = ofNames.map(({ name }) => (/^\d+$/.test(name) ? name : JSON.stringify(name)));
-  const [name, another] = names;
-  if (!nameField || name === undefined) return [];
-  const only = conditionOn(nameField, '=', name).text;
-  return ['--where', another === undefined ? only : `${pathText(nameField)} in (${names.join(', ')})`];
-}
-
-function endWords({ before }: About, { before: given }: SummaryOptions['filters']): string[] {
-  return given ? ['--until', before.text] : [];
-}
-
-/** Worst first. */
-function pagesOfFailing(
-  { ofSubscriptions }: About,
-  from: string | undefined,
-  filters: SummaryOptions['filters'],
-): AdvisedCommand[] {
-  const failing = ofSubscriptions.slice(0, MAX_SUBSCRIPTIONS).filter(({ failed }) => failed > 0);
-  return failing.map(({ id }) => hooktrailOver(from, 'events about', id, ...filters.words('subscription')));
-}
-
-/** True if the endpoint is known and seems to be at fault: it still fails, or no other subscription does. */
-function isEndpointToCheck({ address, endpoint, health, others }: About): boolean {
-  const isKnown = address !== null && endpoint !== 'gone';
-  const isOfEndpoint = health.state === 'failing' || others.withFailures === 0;
-  return isKnown && health.failed > 0 && isOfEndpoint;
-}
-
-function csvOf(
-  json: ReturnType<typeof aboutJson>,
-  guarded: (text: string) => string,
-): { titles: string[]; rows: CsvRow[] } {
-  const { causes: _causes, next: _next, names: _names, subscriptionIds, earlier, ...others } = json;
-  const { outage, largestOutage, shared, latency, ...plain } = others;
-  const cells: Record<string, unknown> = {
-    ...plain,
-    subscriptionIds: subscriptionIds.join(' '),
-    'earlier.events': earlier?.events ?? null,
-    'earlier.failed': earlier?.failed ?? null,
-    'outage.since': outage?.since ?? null,
-    'outage.until': outage?.until ?? null,
-    'largestOutage.since': largestOutage?.since ?? null,
-    'largestOutage.until': largestOutage?.until ?? null,
-    'largestOutage.failed': largestOutage?.failed ?? null,
-    'shared.subscriptions': shared.subscriptions,
-    'shared.withFailures': shared.withFailures,
-    'shared.failing': shared.failing,
-    'latency.count': latency?.count ?? null,
-    'latency.p50': latency?.p50 ?? null,
-    'latency.p95': latency?.p95 ?? null,
-    'latency.p99': latency?.p99 ?? null,
-    'latency.most': latency?.most ?? null,
-  };
-  const cellOf = (cell: unknown) => {
-    if (cell === null) return null;
-    return typeof cell === 'number' ? cell : guarded(String(cell));
-  };
-  return { titles: Object.keys(cells), rows: [Object.values(cells).map(cellOf)] };
 }

@@ -5,23 +5,16 @@ import { againFrom } from '../explain/two-readings.ts';
 import { EventFilters } from '../filters/event-filters.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import type { SubscriptionNames } from '../names/subscription-names.ts';
+import { EventGroups } from '../questions/event-groups.ts';
 import { foldPages } from '../questions/fold.ts';
 import { lastOf, withoutPast } from '../questions/health-row.ts';
-import { findOutage, type LargestOutage, type Outage } from '../questions/outage.ts';
-import { OutcomeCount } from '../questions/outcome-count.ts';
+import { findOutage, type Outage } from '../questions/outage.ts';
 import { findSilences, type Silence } from '../questions/silence.ts';
 import { type EventSource, type SourceOptions, withEventSource } from '../sources/event-source.ts';
 import { type Instant, instantAt, milliseconds } from '../time/instant.ts';
 import { DAY_MS } from '../time/lengths.ts';
-import {
-  AboutQuestions,
-  type Latency,
-  type NameHealth,
-  type OwnHealth,
-  type Shared,
-  type Subject,
-  type SubscriptionHealth,
-} from './about-questions.ts';
+import { UTC } from '../time/time-zone.ts';
+import { type AboutAnswers, AboutQuestions, type Shared, type Subject } from './about-questions.ts';
 import { readSubject, withoutDoubts } from './about-subject.ts';
 
 export interface AboutOptions extends SourceOptions {
@@ -29,7 +22,7 @@ export interface AboutOptions extends SourceOptions {
   readonly latencyField: FieldPath | undefined;
 }
 
-export interface About {
+export interface About extends AboutAnswers {
   readonly by: Subject['by'];
   readonly word: string;
   readonly after: Instant;
@@ -38,15 +31,9 @@ export interface About {
   readonly name: string | null;
   readonly address: string | null;
   readonly endpoint: 'on' | 'off' | 'gone' | null;
-  readonly health: OwnHealth;
-  /** Worst first, counting only its own events. */
-  readonly ofSubscriptions: readonly SubscriptionHealth[];
-  /** Names that the word matches, worst first; empty for an id or an address. */
-  readonly ofNames: readonly NameHealth[];
   /** Undefined without a given window, or if the events can be read only once. */
   readonly earlier: Counted | undefined;
   readonly outage: Outage | undefined;
-  readonly largestOutage: LargestOutage | undefined;
   readonly silence: Silence | undefined;
   readonly causes: readonly Cause[];
   readonly shared: Shared;
@@ -54,7 +41,6 @@ export interface About {
   readonly others: Shared;
   /** True if its only subscription also gets events of other names. */
   readonly isOfSeveral: boolean;
-  readonly latency: Latency | undefined;
 }
 
 export interface Counted {
@@ -88,52 +74,62 @@ export async function askAbout(
       await questions.askOf(source.readOutcomes(chosen, source.window));
       return questions;
     };
-    const { subject, reading } = await readSubject(word, { source, names, nameField }, read);
-    const { everyone, health } = reading;
-    const ids = reading.receivers.result();
-    await names?.learn(ids);
-    const { address, endpoint } = endpointOf(ids, names);
-    const { after, before } = source.windowOf(everyone.times.bounds);
-    source.warnOfUnknown(everyone.unknownOutcomes, everyone.times);
-    const chosen = chosenFilters(source.filters, word, subject, nameField);
-    const [worst] = reading.ofSubscriptions();
-    // Deliveries to another subscription do not end this one's outage.
-    const failing = worst && ids.size > 1 ? chosen.withSubscriptions([worst.id]) : chosen;
-    const outage = await findOutage(
-      source,
-      failing,
-      worst?.lastFailed ?? health.lastFailed,
-      { after, before },
-      backTo(after),
-    );
-    const watched = { chosen, last: lastOf(health) };
-    const isSilenceSought = subject.id !== undefined || !source.count;
-    const silence = isSilenceSought
-      ? (await findSilences(source, [watched], before)).get(watched)
-      : undefined;
-    const isUnknownName = health.events === 0 && outage === undefined && subject.by === 'name';
-    for (const doubt of reading.doubts(isUnknownName)) call.reporter.warning(doubt, { kind: 'usage' });
-    const isRepeatable = !source.isReadOnce && source.window !== undefined;
-    const earlier = !isRepeatable ? undefined : await countEarlier(source, chosen, after, before);
-    return {
-      by: subject.by,
-      ...{ word, after, before, outage, silence, earlier },
-      health: withoutPast(health, endpoint ?? undefined),
-      address,
-      endpoint,
-      subscriptionIds: [...ids],
-      ofSubscriptions: reading.ofSubscriptions(),
-      ofNames: reading.ofNames(),
-      largestOutage: reading.largestOutage(),
-      name: health.who,
-      causes: await reading.causes(filters.zone),
-      shared: reading.shared(names),
-      others: reading.shared(names, ids),
-      isOfSeveral: subject.by === 'name' && reading.countOf(ids) > health.events,
-      latency: reading.latency(),
-    };
+    const found = await readSubject(word, { source, names, nameField }, read);
+    return await gatherAbout(word, found, { source, names }, call.reporter);
   });
   return await about.finally(() => Promise.all(asked.map((questions) => questions.close())));
+}
+
+interface Known {
+  readonly source: EventSource;
+  readonly names: SubscriptionNames | undefined;
+}
+
+/** Asks what the reading could not answer: addresses, and events of other times. */
+async function gatherAbout(
+  word: string,
+  { subject, reading }: { readonly subject: Subject; readonly reading: AboutQuestions },
+  { source, names }: Known,
+  reporter: Call['reporter'],
+): Promise<About> {
+  const { everyone } = reading;
+  const answers = reading.result();
+  const { health, ofSubscriptions } = answers;
+  const ids = reading.receivers.result();
+  await names?.learn(ids);
+  const { address, endpoint } = endpointOf(ids, names);
+  const { after, before } = source.windowOf(everyone.times.bounds);
+  source.warnOfUnknown(everyone.unknownOutcomes, everyone.times);
+
+  const chosen = chosenFilters(source.filters, word, subject);
+  const [worst] = ofSubscriptions;
+  // Deliveries to another subscription do not end this one's outage.
+  const failing = worst && ids.size > 1 ? chosen.withSubscriptions([worst.id]) : chosen;
+  const lastFailed = worst?.lastFailed ?? health.lastFailed;
+  const outage = await findOutage(source, failing, lastFailed, { after, before }, backTo(after));
+
+  const watched = { chosen, last: lastOf(health) };
+  // A service cannot count the events of a name.
+  const canBeSilent = subject.id !== undefined || !source.count;
+  const silence = canBeSilent ? (await findSilences(source, [watched], before)).get(watched) : undefined;
+
+  const isUnknownName = health.events === 0 && outage === undefined && subject.by === 'name';
+  for (const doubt of reading.doubts(isUnknownName)) reporter.warning(doubt, { kind: 'usage' });
+
+  const isRepeatable = !source.isReadOnce && source.window !== undefined;
+  const earlier = isRepeatable ? await countEarlier(source, chosen, after, before) : undefined;
+  return {
+    ...answers,
+    by: subject.by,
+    ...{ word, after, before, address, endpoint, outage, silence, earlier },
+    health: withoutPast(health, endpoint ?? undefined),
+    subscriptionIds: [...ids],
+    name: health.who,
+    causes: await reading.causes(source.filters.zone),
+    shared: reading.shared(names),
+    others: reading.shared(names, ids),
+    isOfSeveral: subject.by === 'name' && reading.countOf(ids) > health.events,
+  };
 }
 
 function endpointOf(
@@ -150,15 +146,10 @@ function backTo(after: Instant): Instant {
 }
 
 /** For other windows of the same subject. */
-function chosenFilters(
-  filters: EventFilters,
-  word: string,
-  { id }: Subject,
-  nameField: FieldPath | undefined,
-): EventFilters {
+function chosenFilters(filters: EventFilters, word: string, { id }: Subject): EventFilters {
   const certain = withoutDoubts(filters);
   if (id !== undefined) return certain.withSubscriptions([id]);
-  return new EventFilters({ ...certain, nameWords: [word], nameField });
+  return new EventFilters({ ...certain, nameWords: [word] });
 }
 
 /** The service counts if it can apply all filters. */
@@ -180,7 +171,7 @@ async function countEarlier(
     const sum = (some: readonly number[]) => some.reduce((total, one) => total + one, 0);
     return { ...within, events: sum(counts), failed: sum(counts.slice(half)) };
   }
-  const count = new OutcomeCount();
-  await foldPages(source.readOutcomes(chosen, within), [count]);
-  return { ...within, ...count.result() };
+  const all = new EventGroups([], UTC);
+  await foldPages(source.readOutcomes(chosen, within), [all]);
+  return { ...within, events: all.failed + all.delivered, failed: all.failed };
 }

@@ -53,8 +53,10 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
   readonly #groups = new Map<string, EventGroup>();
   readonly #reader;
   readonly #values;
-  /** Each event counts once, even in several groups. */
+  /** Each event counts once, even in several groups. Events of unknown outcome are only in the total. */
   total = 0;
+  failed = 0;
+  delivered = 0;
   readonly #found: boolean[];
   #hasNumberField = false;
   #sample: Items | undefined;
@@ -81,6 +83,8 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
         numbers: this.numbers ? this.#numbersOf() : [],
       };
       this.total++;
+      if (facts.outcome === 'FAILED') this.failed++;
+      if (facts.outcome === 'SUCCESS') this.delivered++;
       for (const group of this.#groupsOfEvent()) addTo(group, facts);
     }
   }

@@ -126,11 +126,10 @@ export async function printOverTime(
 const CSV_TITLES = ['from', 'to', 'count', 'failed', 'numbers', 'p50', 'p95', 'p99', 'most', 'partial'];
 
 function bucketJson({ groups, ...span }: BucketOfNumbers) {
-  const [group] = groups.result();
   return {
     ...spanJson(span),
     count: groups.total,
-    failed: group?.failed ?? 0,
+    failed: groups.failed,
     ...numbersJson(groups.numbers),
   };
 }
@@ -144,14 +143,11 @@ function overTimeTable(buckets: readonly BucketOfNumbers[], zone: TimeZone): Tab
       { title: 'failed', kind: 'number' },
       ...PERCENTILE_HEADS,
     ],
-    rows: buckets.map((bucket) => {
-      const [group] = bucket.groups.result();
-      return [
-        bucketLabel(clock, bucket),
-        grouped(bucket.groups.total),
-        grouped(group?.failed ?? 0),
-        ...percentileCells(bucket.groups.numbers),
-      ];
-    }),
+    rows: buckets.map((bucket) => [
+      bucketLabel(clock, bucket),
+      grouped(bucket.groups.total),
+      grouped(bucket.groups.failed),
+      ...percentileCells(bucket.groups.numbers),
+    ]),
   };
 }

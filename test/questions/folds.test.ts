@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { Items } from '../../src/items/items.ts';
+import { EventGroups } from '../../src/questions/event-groups.ts';
 import { FailureReasons } from '../../src/questions/failure-reasons.ts';
 import { failuresOf, LatestFailures } from '../../src/questions/latest-failures.ts';
-import { OutcomeCount } from '../../src/questions/outcome-count.ts';
 import { Receivers } from '../../src/questions/receivers.ts';
+import { UTC } from '../../src/time/time-zone.ts';
 import { inShape, itemOf } from '../support/shape.ts';
 
 const ID = '22284310-c2cd-4a3e-a9e8-1d7b8995da7f';
@@ -47,13 +48,14 @@ test('the latest failures are those created last, newest first, whatever the ord
 });
 
 test('events are counted by their outcome, or by that of their page, and others are not', () => {
-  const count = new OutcomeCount();
-  expect(count.result()).toEqual({ events: 0, failed: 0 });
+  const count = new EventGroups([], UTC);
+  const outcomes = () => ({ events: count.failed + count.delivered, failed: count.failed });
+  expect(outcomes()).toEqual({ events: 0, failed: 0 });
   count.see(pageOf([failedAt(1), { publishStatus: 'SUCCESS' }, { publishStatus: 'PENDING' }, {}]));
-  expect(count.result()).toEqual({ events: 2, failed: 1 });
+  expect(outcomes()).toEqual({ events: 2, failed: 1 });
   count.see(pageOf([{}, {}], true));
   count.see(pageOf([failedAt(1)], false));
-  expect(count.result()).toEqual({ events: 5, failed: 3 });
+  expect(outcomes()).toEqual({ events: 5, failed: 3 });
 });
 
 test('receivers are the subscriptions of events, in lower case, and those that are added', () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { compareNumbers } from '../../src/items/exact-numbers.ts';
 import { parseFieldPath } from '../../src/items/field-path.ts';
 import { Items } from '../../src/items/items.ts';
-import { NumberPercentiles } from '../../src/questions/number-percentiles.ts';
+import { EventGroups } from '../../src/questions/event-groups.ts';
 import { NumberSample, percentilesJson } from '../../src/statistics/percentiles.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 
@@ -63,7 +63,7 @@ describe('percentiles', () => {
   });
 
   test('of a field are those of each of its numbers, and of texts that are some', () => {
-    const column = new NumberPercentiles(parseFieldPath('lines[].amount', '--percentiles'), UTC);
+    const column = new EventGroups([], UTC, parseFieldPath('lines[].amount', '--percentiles'));
     const lines = [
       [{ amount: 3 }, { amount: '0.10' }],
       [{ amount: null }, { name: 'x' }],
@@ -74,7 +74,7 @@ describe('percentiles', () => {
       column.see({ items: Items.of(texts.map((text) => Buffer.from(text))), haveFailed: undefined });
     see(...lines.map((of) => JSON.stringify({ lines: of })));
     see('{"lines":[{"amount":1e3}]}');
-    expect(column.result()).toEqual({
+    expect(column.numbers?.percentiles()).toEqual({
       count: 4,
       p50: '3',
       p95: '1000',
