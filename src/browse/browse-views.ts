@@ -11,8 +11,8 @@ import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import type { Palette } from '../terminal/palette.ts';
 import { grouped, terminalSafeLine, withAsciiCuts } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { type Browsing, type EventList, type Narrowing, rememberLatest } from './browsing.ts';
-import { markTexts } from './marked-text.ts';
+import type { EventList, Narrowing } from './browse-rows.ts';
+import type { Browsing } from './browsing.ts';
 
 export interface Look extends Pick<TableLook, 'draw' | 'palette'> {
   /** Fields with a single value in all events because of the filters, regardless of their status. */
@@ -265,4 +265,27 @@ export function eventLines(item: Items, columns: number, zone: TimeZone, palette
   const json = prettyJson(item.bytes, item.start(0), item.end(0), palette);
   const text = json.replaceAll(/"(\d{4}-\d\d-\d\dT[^"\\]*)"/g, (_, time) => `"${zone.shown(time)}"`);
   return wrapAnsi(text, columns, { hard: true, trim: false }).split('\n');
+}
+
+const STYLE = /(\u001b\[[\d;]*m)/;
+
+export function markTexts(line: string, texts: readonly string[], mark: (text: string) => string): string {
+  const wanted = texts.filter((text) => text !== '');
+  if (wanted.length === 0) return line;
+  // The longest first: one may begin with a shorter one.
+  const longestFirst = wanted.toSorted((a, b) => b.length - a.length);
+  const exact = longestFirst.map((text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'));
+  const any = new RegExp(exact.join('|'), 'giu');
+  const pieces = line.split(STYLE);
+  return pieces.map((piece, index) => (index % 2 === 1 ? piece : piece.replace(any, mark))).join('');
+}
+
+/** Caches the latest result until an argument changes: the function is slow, and called for each key. */
+export function rememberLatest<Given extends readonly unknown[], Result>(make: (...given: Given) => Result) {
+  let latest: { readonly given: Given; readonly result: Result } | undefined;
+  return (...given: Given): Result => {
+    if (!latest?.given.every((part, index) => part === given[index]))
+      latest = { given, result: make(...given) };
+    return latest.result;
+  };
 }

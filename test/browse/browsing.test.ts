@@ -1,10 +1,10 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { eventLines, leftOutOf, screenLines } from '../../src/browse/browse-views.ts';
-import { Browsing, EventList, narrowingOf } from '../../src/browse/browsing.ts';
+import { EventList, narrowingOf } from '../../src/browse/browse-rows.ts';
+import { eventLines, leftOutOf, markTexts, screenLines } from '../../src/browse/browse-views.ts';
+import { Browsing } from '../../src/browse/browsing.ts';
 import type { Key } from '../../src/browse/full-screen.ts';
-import { markTexts } from '../../src/browse/marked-text.ts';
 import { loadDraw } from '../../src/formats/table-drawing.ts';
 import { parseFieldPath, parseFieldPaths } from '../../src/items/field-path.ts';
 import type { ReadPage } from '../../src/paging/page.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { copyEvent, copyEventId } from '../../src/browse/browse.ts';
+import { copyEvent, copyEventId } from '../../src/browse/event-clipboard.ts';
 import { createContext } from '../support/context.ts';
 import { fakeOutput, pageOf } from '../support/outputs.ts';
 
