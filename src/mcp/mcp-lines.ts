@@ -1,7 +1,11 @@
 import { PassThrough, Readable } from 'node:stream';
-import type { Invoke } from '../command.ts';
+import type { Call, Invoke } from '../command.ts';
 import { type Context, emptyMemory, type Output } from '../context.ts';
 import { ExitCode } from '../errors.ts';
+import { escapeCommas } from '../filters/event-filters.ts';
+import { type FilterKey, filterKeys } from '../items/filter-keys.ts';
+import { refuseFileOfValues } from '../items/item-conditions.ts';
+import { flagWords } from '../shell-words.ts';
 import { inputOf } from '../streams.ts';
 import type { Problem } from '../terminal/reporter.ts';
 import { terminalSafeBlock } from '../terminal/terminal-text.ts';
@@ -9,6 +13,15 @@ import { terminalSafeBlock } from '../terminal/terminal-text.ts';
 /** Bytes of a command's output held in memory. */
 const MAX_PRINTED_BYTES = 64 << 20;
 const MAX_WARNING_CHARACTERS = 4000;
+
+export type Arguments = Readonly<Record<string, unknown>>;
+interface LineInput {
+  readonly operands?: readonly string[];
+  readonly input?: string;
+}
+
+/** Runs a command of these words and flags, such as `events count --json`. Throws `CommandFailure`. */
+export type RunWords = (words: string, flags: Arguments, given?: LineInput) => Promise<CommandResult>;
 
 export interface CommandResult {
   readonly stdout: string;
@@ -24,11 +37,39 @@ export class CommandFailure extends Error {
   }
 }
 
+/** Makes commands write errors and warnings as lines of JSON, regardless of the environment. */
+const MESSAGES = ['--quiet', '--error-format=json'];
+
+/** The signal ends the commands. */
+export function createRunner({ flags, context, invoke }: Call, signal: AbortSignal): RunWords {
+  const connection = flagWords(flags, ['profile', 'authUrl', 'baseUrl', 'clientId', 'vendor']);
+  return async (words, given, { operands = [], input = '' } = {}) => {
+    for (const condition of (given['where'] ?? []) as string[]) refuseFileOfValues(condition, 'where');
+    const behind = operands.length > 0 ? ['--', ...operands] : [];
+    const argv = [...words.split(' '), ...flagsOf(given), ...connection, ...MESSAGES, ...behind];
+    return await runLine(argv, input, invoke, { ...context, signal });
+  };
+}
+
+/** Formats each flag and its value as one word, so that no value can look like a flag. */
+function flagsOf({ where, ...others }: Arguments): string[] {
+  const words = Object.entries(others).flatMap(([name, value]) => {
+    const key = filterKeys.find(({ parameter }) => parameter === name);
+    return value === undefined ? [] : [`--${key?.flag ?? name}=${valueWord(value, key?.kind)}`];
+  });
+  return [...words, ...((where ?? []) as string[]).map((condition) => `--where=${condition}`)];
+}
+
+function valueWord(value: unknown, kind: FilterKey['kind'] | undefined): string {
+  const values = [value].flat().map(String);
+  return (kind === 'text' ? values.map(escapeCommas) : values).join(',');
+}
+
 /**
  * Runs a command line of this program and returns its output, so that a tool accepts the same values as the
  * command line. Throws `CommandFailure`.
  */
-export async function runLine(
+async function runLine(
   argv: readonly string[],
   input: string,
   invoke: Invoke,

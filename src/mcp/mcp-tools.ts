@@ -4,32 +4,13 @@ import { z } from 'zod';
 import type { Call } from '../command.ts';
 import type { Clock } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
-import { escapeCommas } from '../filters/event-filters.ts';
 import { type FilterKey, filterKeys } from '../items/filter-keys.ts';
-import { refuseFileOfValues } from '../items/item-conditions.ts';
-import { createdOnReader } from '../items/item-times.ts';
 import { isObject } from '../items/items.ts';
-import { knownValues } from '../items/known-fields.ts';
 import { shownAddress } from '../names/callback-address.ts';
-import { flagWords } from '../shell-words.ts';
-import {
-  compareInstants,
-  type Instant,
-  milliseconds,
-  nextFullSecond,
-  parseInstant,
-} from '../time/instant.ts';
-import {
-  answerShape,
-  elementsOf,
-  errorAnswer,
-  exactJson,
-  type List,
-  listAnswer,
-  toolResult,
-  valueAnswer,
-} from './mcp-answers.ts';
-import { type CommandResult, runLine } from './mcp-lines.ts';
+import { answerShape, errorAnswer, exactJson, toolResult, valueAnswer } from './mcp-answers.ts';
+import { type Arguments, type CommandResult, createRunner, type RunWords } from './mcp-lines.ts';
+import { elementsAnswer, linesAnswer, linesIn, offsetOf, summaryAnswer } from './mcp-lists.ts';
+import { searchNewest } from './mcp-search.ts';
 
 export interface McpFlags {
   readonly allowFile?: readonly string[];
@@ -44,6 +25,8 @@ const MAX_CALL_SECONDS = 3600;
 const MAX_TEXT_CHARACTERS = 10_000;
 const MAX_TEXTS = 500;
 const MAX_IDS = 10_000;
+/** Groups listed in statistics; the rest are summed up. */
+const LISTED_GROUPS = 20;
 
 const text = () => z.string().max(MAX_TEXT_CHARACTERS);
 const optionalText = (description: string) => text().optional().describe(description);
@@ -87,12 +70,6 @@ const value = (facts: z.ZodRawShape) => z.looseObject({ ...facts, ...answerShape
 const time = z.string().nullable();
 const window = { after: time, before: time };
 
-type Arguments = Readonly<Record<string, unknown>>;
-interface LineInput {
-  readonly operands?: readonly string[];
-  readonly input?: string;
-}
-type RunWords = (words: string, flags: Arguments, given?: LineInput) => Promise<CommandResult>;
 type ReceivedIds = (args: Arguments) => { readonly flags: Arguments; readonly input: string };
 
 interface Tool {
@@ -114,7 +91,7 @@ const tools: Readonly<Record<string, Tool>> = {
       fields: optionalTexts('only these members, as dotted paths: an answer holds more events then'),
     },
     output: events,
-    call: searchEvents,
+    call: searchNewest,
   },
   get_events: {
     title: 'Get events by id',
@@ -190,7 +167,8 @@ const tools: Readonly<Record<string, Tool>> = {
     output: list('rows'),
     call: async ({ limit, cursor, ...args }, run) => {
       const { stdout, warnings } = await run('events health --json --timezone=UTC', args);
-      return summaryAnswer({ stdout: `{"rows":${stdout}}`, warnings }, 'rows', { limit, cursor });
+      const elements = exactJson(stdout) as unknown[];
+      return elementsAnswer({}, { name: 'rows', elements }, warnings, { limit, cursor });
     },
   },
   subscription_page: {
@@ -247,8 +225,8 @@ const tools: Readonly<Record<string, Tool>> = {
       const { stdout, warnings } = await run(words, { ...args, ...flags }, { input });
       const { missing, ...facts } = exactJson(stdout) as { missing: { groups: unknown[] } };
       const { groups, ...counts } = missing;
-      const json = JSON.stringify({ ...facts, missing: counts, groups });
-      return summaryAnswer({ stdout: json, warnings }, 'groups', { limit, cursor });
+      const found = { ...facts, missing: counts };
+      return elementsAnswer(found, { name: 'groups', elements: groups }, warnings, { limit, cursor });
     },
   },
   preview_recovery: {
@@ -295,183 +273,6 @@ const tools: Readonly<Record<string, Tool>> = {
   },
 };
 
-/** Groups listed in statistics; the rest are summed up. */
-const LISTED_GROUPS = 20;
-
-/** A cursor into the newest events: the time of the last one shown, and how many of that time were shown. */
-interface SearchPlace {
-  readonly createdOn: string;
-  readonly shown: number;
-}
-
-async function searchEvents(
-  { limit, fields, cursor, ...asked }: Arguments,
-  run: RunWords,
-): Promise<CallToolResult> {
-  const place = cursor === undefined ? undefined : readCursor<SearchPlace>(cursor, isSearchPlace);
-  const wanted = fields as readonly string[] | undefined;
-  // The cursor needs the last event's time.
-  const addsTime = wanted !== undefined && !wanted.includes('createdOn');
-  const asRead = { ...asked, fields: addsTime ? [...wanted, 'createdOn'] : fields };
-  const [{ lines, warnings }, count] = await Promise.all([
-    readAfter(place, Number(limit), asRead, run),
-    run('events count --json --timezone=UTC', asked).catch(() => undefined),
-  ]);
-  const { elements, unfit } = elementsOf(lines.slice(0, Number(limit)));
-  const times = elements.map((item) => timeOf(item, fields !== undefined));
-  const matching = count ? (exactJson(count.stdout) as { count: number }).count : null;
-  return listAnswer(
-    { matching },
-    {
-      ...{ name: 'items', unfit, total: matching, isPart: lines.length > Number(limit) },
-      elements: addsTime ? elements.map(withoutTime) : elements,
-      cursorAfter: (shown) => {
-        const last = times[shown - 1];
-        if (last === undefined) return undefined;
-        const same = times.slice(0, shown).filter((one) => one === last).length;
-        return cursorOf({ createdOn: last, shown: same + (last === place?.createdOn ? place.shown : 0) });
-      },
-      advice: 'narrow the filters, or give fewer fields',
-    },
-    warnings,
-  );
-}
-
-/**
- * Reads more than `limit` events after a place, if there are as many. How finely the service compares times
- * is unknown, so it is asked up to a full second, and the events before the place are left out here.
- */
-async function readAfter(
-  place: SearchPlace | undefined,
-  limit: number,
-  asked: Arguments,
-  run: RunWords,
-): Promise<{ readonly lines: readonly string[]; readonly warnings: CommandResult['warnings'] }> {
-  const at = place && parseInstant(place.createdOn);
-  const within = at ? { ...asked, until: nextFullSecond(milliseconds(at)).text } : asked;
-  for (let most = limit + (place?.shown ?? 0) + 1; ; most *= 2) {
-    const found = await run(`events search --no-reverse --ndjson --timezone=UTC --limit=${most}`, within);
-    const read = linesIn(found.stdout);
-    const lines = at ? read.filter(isAfterPlace(at, place.shown)) : read;
-    if (lines.length > limit || read.length < most) return { lines, warnings: found.warnings };
-  }
-}
-
-/** Skips the events that are newer, and as many of the same time as were shown. */
-function isAfterPlace(at: Instant, shown: number): (line: string) => boolean {
-  const createdOn = createdOnReader();
-  let toSkip = shown;
-  return (line) => {
-    const time = createdOn(Buffer.from(line), 0);
-    const order = time ? compareInstants(time, at) : -1;
-    if (order !== 0) return order < 0;
-    return toSkip-- <= 0;
-  };
-}
-
-/** Undefined if it is not a time. */
-function timeOf(item: unknown, isPicked: boolean): string | undefined {
-  if (!isObject(item)) return undefined;
-  const createdOn = isPicked ? item['createdOn'] : knownValues(item).createdOn;
-  return isTime(createdOn) ? createdOn : undefined;
-}
-
-function isTime(value: unknown): value is string {
-  return typeof value === 'string' && parseInstant(value) !== undefined;
-}
-
-function withoutTime(item: unknown): unknown {
-  const { createdOn: _, ...others } = item as { createdOn: unknown };
-  return others;
-}
-
-interface ListPlace {
-  readonly at: number;
-}
-
-function offsetOf(cursor: unknown): number {
-  return cursor === undefined ? 0 : readCursor<ListPlace>(cursor, isListPlace).at;
-}
-
-function cursorOf(place: SearchPlace | ListPlace): string {
-  return Buffer.from(JSON.stringify(place)).toString('base64url');
-}
-
-function isListPlace(place: unknown): place is ListPlace {
-  return isObject(place) && isCount(place['at']);
-}
-
-function isSearchPlace(place: unknown): place is SearchPlace {
-  return isObject(place) && isTime(place['createdOn']) && isCount(place['shown']);
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
-/** Throws `UsageError` for any other text. */
-function readCursor<Place>(cursor: unknown, isPlace: (place: unknown) => place is Place): Place {
-  try {
-    const place: unknown = JSON.parse(Buffer.from(String(cursor), 'base64url').toString());
-    if (isPlace(place)) return place;
-  } catch {}
-  throw new UsageError('cursor: this is not a cursor of this tool', {
-    next: 'give the cursor of the answer before, or leave it out to begin',
-  });
-}
-
-interface Page {
-  readonly limit?: unknown;
-  readonly cursor?: unknown;
-}
-
-function linesAnswer(
-  { stdout, warnings }: CommandResult,
-  { limit, cursor }: Page,
-  advice: string,
-  matching?: number,
-): CallToolResult {
-  const at = offsetOf(cursor);
-  const lines = linesIn(stdout).slice(at);
-  const facts = matching === undefined ? {} : { matching };
-  const part = partOf(lines, at, Number(limit));
-  return listAnswer(facts, { ...part, name: 'items', total: matching ?? null, advice }, warnings);
-}
-
-function summaryAnswer(
-  { stdout, warnings }: CommandResult,
-  name: string,
-  { limit, cursor }: Page,
-): CallToolResult {
-  const { [name]: all, ...facts } = exactJson(stdout) as Record<string, unknown>;
-  const elements = (all ?? []) as unknown[];
-  const at = offsetOf(cursor);
-  const lines = elements.slice(at).map((element) => JSON.stringify(element));
-  const part = partOf(lines, at, Number(limit));
-  const advice = 'narrow the filters';
-  return listAnswer(facts, { ...part, name, total: elements.length, advice }, warnings);
-}
-
-function partOf(
-  lines: readonly string[],
-  at: number,
-  limit: number,
-): Pick<List, 'elements' | 'unfit' | 'isPart' | 'cursorAfter'> {
-  const { elements, unfit } = elementsOf(lines.slice(0, limit));
-  return {
-    ...{ elements, unfit, isPart: lines.length > limit },
-    // Also skip the elements that did not fit.
-    cursorAfter: (count) => {
-      const next = count === elements.length ? Math.min(limit, lines.length) : count;
-      return next === 0 ? undefined : cursorOf({ at: at + next });
-    },
-  };
-}
-
-function linesIn(ndjson: string): string[] {
-  return ndjson.split('\n').filter((line) => line !== '');
-}
-
 async function printedValue(running: Promise<CommandResult>): Promise<CallToolResult> {
   const { stdout, warnings } = await running;
   return valueAnswer(exactJson(stdout) as object, warnings);
@@ -510,24 +311,13 @@ function noIds(): UsageError {
   });
 }
 
-/** Makes commands write errors and warnings as lines of JSON, regardless of the environment. */
-const MESSAGES = ['--quiet', '--error-format=json'];
-
 /** Registers the read-only commands as tools. Each call runs a command line of this program. */
-export function registerTools(server: McpServer, { flags, context, invoke }: Call<McpFlags>): void {
-  const connection = flagWords(flags, ['profile', 'authUrl', 'baseUrl', 'clientId', 'vendor']);
+export function registerTools(server: McpServer, call: Call<McpFlags>): void {
+  const { flags, context } = call;
   const receivedIds = receivedIdsFrom(flags.allowFile ?? []);
-  const runner =
-    (signal: AbortSignal): RunWords =>
-    async (words, given, { operands = [], input = '' } = {}) => {
-      for (const condition of (given['where'] ?? []) as string[]) refuseFileOfValues(condition, 'where');
-      const behind = operands.length > 0 ? ['--', ...operands] : [];
-      const argv = [...words.split(' '), ...flagsOf(given), ...connection, ...MESSAGES, ...behind];
-      return await runLine(argv, input, invoke, { ...context, signal });
-    };
   const annotations = { readOnlyHint: true, destructiveHint: false, openWorldHint: true };
   const timeoutSeconds = upTo(MAX_CALL_SECONDS).default(CALL_SECONDS);
-  for (const [name, { title, description, input, output, call }] of Object.entries(tools)) {
+  for (const [name, { title, description, input, output, call: answer }] of Object.entries(tools)) {
     // Reject unknown arguments, like the command line: ignoring a filter would give a wrong result.
     const inputSchema = z.strictObject({ ...input, timeoutSeconds });
     const config = { title, description, inputSchema, outputSchema: output, annotations };
@@ -536,7 +326,7 @@ export function registerTools(server: McpServer, { flags, context, invoke }: Cal
       const limit = limitTime(Number(seconds), context.clock, over);
       try {
         const signal = AbortSignal.any([context.signal, mcpReq.signal, limit]);
-        return await call(args, runner(signal), receivedIds);
+        return await answer(args, createRunner(call, signal), receivedIds);
       } catch (error) {
         return errorAnswer(error);
       } finally {
@@ -557,18 +347,4 @@ function limitTime(seconds: number, clock: Clock, over: AbortController): AbortS
     () => undefined,
   );
   return late.signal;
-}
-
-function valueWord(value: unknown, kind: FilterKey['kind'] | undefined): string {
-  const values = [value].flat().map(String);
-  return (kind === 'text' ? values.map(escapeCommas) : values).join(',');
-}
-
-/** Formats each flag and its value as one word, so that no value can look like a flag. */
-function flagsOf({ where, ...others }: Arguments): string[] {
-  const words = Object.entries(others).flatMap(([name, value]) => {
-    const key = filterKeys.find(({ parameter }) => parameter === name);
-    return value === undefined ? [] : [`--${key?.flag ?? name}=${valueWord(value, key?.kind)}`];
-  });
-  return [...words, ...((where ?? []) as string[]).map((condition) => `--where=${condition}`)];
 }
