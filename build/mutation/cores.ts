@@ -182,7 +182,7 @@ export const CORES: Readonly<Record<string, Core>> = {
     floor: 94,
   },
   about: {
-    mutate: ['src/about/about-{json,text}.ts'],
+    mutate: ['src/about/{about-json,about-text,next-commands}.ts'],
     tests: ['test/about/about-text.test.ts'],
     floor: 95,
   },
