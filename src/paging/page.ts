@@ -110,7 +110,7 @@ export function pageClient(
     for (let attempt = 1; ; attempt++) {
       const response = await answerAt(url, signal);
       const page = pageOrFault(response.body);
-      if (!(page instanceof Error)) {
+      if (!(page instanceof JsonSyntaxError)) {
         if (!page.isCollection) throw noCollection(response);
         return { page, serviceTime: serviceTimeOf(response) };
       }
@@ -132,11 +132,12 @@ export function askPage(
   return fetchPage(searchUrl(baseUrl, query, range), signal);
 }
 
-function pageOrFault(body: Buffer): Page | Error {
+function pageOrFault(body: Buffer): Page | JsonSyntaxError {
   try {
     return readPage(body);
   } catch (error) {
-    return error as Error;
+    if (error instanceof JsonSyntaxError) return error;
+    throw error;
   }
 }
 
@@ -153,7 +154,7 @@ function noCollection(response: HttpResponse): ServiceError {
   });
 }
 
-function damaged(error: Error, response: HttpResponse): ServiceError {
+function damaged(error: JsonSyntaxError, response: HttpResponse): ServiceError {
   // Plain text or a proxy's page explains the fault; a truncated collection does not.
   const words = /^\s*[[{]/.test(response.body.toString('latin1', 0, 100)) ? [] : describeBody(response);
   return new ServiceError('the service answered with something that is not a collection in JSON', {

@@ -319,6 +319,12 @@ describe('pages that are asked for', () => {
     expect(asked[0]).toEqual(['url', 'onRetry']);
   });
 
+  test('are not blamed for a fault of the program', async () => {
+    const bad = asking({ ...answer('{}'), body: undefined as never }, answer('{}'));
+    await expect(bad.ask()).rejects.toBeInstanceOf(TypeError);
+    expect([bad.left.length, bad.slept]).toEqual([1, []]);
+  });
+
   test('are an error at once if they are no collection, or have another status', async () => {
     const none = asking(answer('{"code":"x.y","message":"m"}'), answer('{}'));
     await expect(none.ask()).rejects.toMatchObject({
