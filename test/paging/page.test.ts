@@ -320,8 +320,17 @@ describe('pages that are asked for', () => {
   });
 
   test('are not blamed for a fault of the program', async () => {
-    const bad = asking({ ...answer('{}'), body: undefined as never }, answer('{}'));
-    await expect(bad.ask()).rejects.toBeInstanceOf(TypeError);
+    const fault = new TypeError('a fault of the program');
+    const body = Buffer.from('{}');
+    Object.defineProperty(body, 'length', {
+      get: () => {
+        Reflect.deleteProperty(body, 'length');
+        throw fault;
+      },
+      configurable: true,
+    });
+    const bad = asking({ ...answer('{}'), body }, answer('{}'));
+    await expect(bad.ask()).rejects.toBe(fault);
     expect([bad.left.length, bad.slept]).toEqual([1, []]);
   });
 
