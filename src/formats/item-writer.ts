@@ -2,7 +2,7 @@ import type { Output } from '../context.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
 import { Items, type ItemWriter, type ListKind } from '../items/items.ts';
-import { noSuchField } from '../items/near-field.ts';
+import { UnseenFields } from '../items/near-field.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { UTC } from '../time/time-zone.ts';
@@ -80,25 +80,20 @@ function withFieldWarnings(
   reporter: Pick<Reporter, 'warning'>,
 ): ItemWriter {
   const reader = new FieldReader(fields, UTC);
-  const unseen = new Set(fields.keys());
-  let sample: Items | undefined;
+  const unseen = new UnseenFields(fields, reader);
   return {
     ...writer,
     write: async (items, isLast) => {
-      if (items.count > 0) sample ??= items;
+      unseen.see(items);
       for (let item = 0; item < items.count && unseen.size > 0; item++) {
         reader.read(items.bytes, items.start(item));
-        for (const path of unseen) if (reader.has(path)) unseen.delete(path);
+        unseen.noteItem();
       }
       await writer.write(items, isLast);
     },
     end: async () => {
       await writer.end?.();
-      if (!sample) return;
-      for (const path of unseen)
-        reporter.warning(`--fields: ${noSuchField(fields[path] as FieldPath, sample, list)}`, {
-          kind: 'usage',
-        });
+      for (const doubt of unseen.doubts(list)) reporter.warning(`--fields: ${doubt}`, { kind: 'usage' });
     },
   };
 }

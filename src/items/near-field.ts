@@ -1,6 +1,7 @@
 import { nearest } from '../settings/nearest-word.ts';
 import { derivationFacts, FIELD_DERIVATIONS } from './derived-values.ts';
 import { EACH, type FieldPath, fieldPath, type PathStep } from './field-path.ts';
+import type { FieldReader } from './field-reader.ts';
 import { type Items, isObject, type ListKind } from './items.ts';
 import { withKnownFieldsAtTop } from './known-fields.ts';
 
@@ -9,6 +10,45 @@ const LISTED: Readonly<Record<ListKind, string>> = {
   'event-types': 'event type',
   subscriptions: 'subscription',
 };
+
+/** The first fields of a reader that no item has had yet, which may be misspelt. */
+export class UnseenFields {
+  readonly #fields: readonly FieldPath[];
+  readonly #reader: Pick<FieldReader, 'has'>;
+  readonly #unseen: Set<number>;
+  #sample: Items | undefined;
+
+  constructor(fields: readonly FieldPath[], reader: Pick<FieldReader, 'has'>) {
+    this.#fields = fields;
+    this.#reader = reader;
+    this.#unseen = new Set(fields.keys());
+  }
+
+  get size(): number {
+    return this.#unseen.size;
+  }
+
+  /** Keeps the first items, among whose fields the right one may be. */
+  see(items: Items): void {
+    if (items.count > 0) this.#sample ??= items;
+  }
+
+  /** Call for each item that the reader has read. */
+  noteItem(): void {
+    for (const field of this.#unseen) if (this.#reader.has(field)) this.#unseen.delete(field);
+  }
+
+  /** `no event has the field 'a'; did you mean b?`; empty without items. */
+  doubts(list?: ListKind): string[] {
+    const sample = this.#sample;
+    if (!sample) return [];
+    return [...this.#unseen].map((field) => noSuchField(this.#fields[field] as FieldPath, sample, list));
+  }
+
+  doubtOf(field: FieldPath): string | undefined {
+    return this.#sample && noSuchField(field, this.#sample);
+  }
+}
 
 /** Suggests the nearest field in the items. */
 export function noSuchField(field: FieldPath, items: Items, list: ListKind = 'events'): string {

@@ -2,9 +2,8 @@ import { ServiceError } from '../errors.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
-import type { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
-import { noSuchField } from '../items/near-field.ts';
+import { UnseenFields } from '../items/near-field.ts';
 import type { PageOfOutcomes } from '../sources/event-source.ts';
 import { NumberSample } from '../statistics/percentiles.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
@@ -57,26 +56,26 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
   total = 0;
   failed = 0;
   delivered = 0;
-  readonly #found: boolean[];
+  readonly #unseen;
   #hasNumberField = false;
-  #sample: Items | undefined;
 
   constructor(fields: readonly FieldPath[], zone: TimeZone, numberField?: FieldPath) {
     this.fields = fields;
     this.numberField = numberField;
     this.numbers = numberField && new NumberSample();
-    this.#found = fields.map(() => false);
     const known = KNOWN.map((name) => memberPath(name));
     this.#reader = new FieldReader([...fields, ...known, ...(numberField ? [numberField] : [])], zone);
+    this.#unseen = new UnseenFields(fields, this.#reader);
     this.#values = new GroupedValues(this.#reader, fields.length);
   }
 
   /** Throws `ServiceError` if there are too many groups. */
   see({ items, haveFailed }: PageOfOutcomes): void {
     const { count } = items;
-    if (count > 0) this.#sample ??= items;
+    this.#unseen.see(items);
     for (let item = 0; item < count; item++) {
       this.#reader.read(items.bytes, items.start(item));
+      this.#unseen.noteItem();
       const facts = {
         outcome: this.#outcome(haveFailed),
         createdOn: parseInstant(this.#known('createdOn') ?? ''),
@@ -91,16 +90,12 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
 
   /** Warns of fields that no event has, which may be misspelt. */
   doubts(): string[] {
-    const sample = this.#sample;
-    if (!sample) return [];
-    const ofFields = this.fields.flatMap((field, index) =>
-      this.#found[index] ? [] : [`--by: ${noSuchField(field, sample)}`],
-    );
-    const { numberField, numbers } = this;
-    if (!numberField || numbers?.count !== 0) return ofFields;
+    const ofFields = this.#unseen.doubts().map((doubt) => `--by: ${doubt}`);
+    const { numberField, numbers, total } = this;
+    if (!numberField || numbers?.count !== 0 || total === 0) return ofFields;
     const doubt = this.#hasNumberField
       ? `no event has a number in ${numberField.text}`
-      : noSuchField(numberField, sample);
+      : this.#unseen.doubtOf(numberField);
     return [...ofFields, `--percentiles: ${doubt}`];
   }
 
@@ -110,7 +105,6 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
   }
 
   #groupsOfEvent(): EventGroup[] {
-    for (const field of this.fields.keys()) this.#found[field] ||= this.#reader.has(field);
     const keys = this.#values.keysOfEvent();
     if (!keys) throw this.#tooMany();
     return keys.map((key) => this.#groupOf(key));

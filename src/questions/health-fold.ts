@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
 import type { Items } from '../items/items.ts';
-import { noSuchField } from '../items/near-field.ts';
+import { UnseenFields } from '../items/near-field.ts';
 import { OUTCOMES } from '../items/outcome-names.ts';
 import { sortRows, TimeColumn } from '../items/time-column.ts';
 import { createWhoReader } from '../names/who.ts';
@@ -29,7 +29,6 @@ export type Grouping = readonly FieldPath[];
 interface Groups {
   readonly by: Grouping;
   readonly values: GroupedValues;
-  readonly found: boolean[];
   readonly byKey: Map<string, Group>;
   readonly isNamed: boolean;
 }
@@ -44,18 +43,19 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
   readonly #reasons = new FailureReasons();
   readonly #whoOf;
   #isSplit = false;
-  #sample: Items | undefined;
+  readonly #unseen;
 
   constructor(groupings: readonly Grouping[], zone: TimeZone, nameField?: FieldPath) {
     const fields = groupings.flat();
     this.#fields = fields.length;
     this.#reader = new FieldReader([...fields, memberPath('publishStatus'), memberPath('createdOn')], zone);
+    this.#unseen = new UnseenFields(groupings[0] ?? [], this.#reader);
     let first = 0;
     this.#groupings = groupings.map((by) => {
       const values = new GroupedValues(this.#reader, by.length, first);
       first += by.length;
       const isNamed = by.every(({ text }) => text !== nameField?.text);
-      return { by, values, found: by.map(() => false), byKey: new Map<string, Group>(), isNamed };
+      return { by, values, byKey: new Map<string, Group>(), isNamed };
     });
     this.#whoOf = nameField && createWhoReader(nameField);
   }
@@ -70,11 +70,12 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
 
   /** Throws `ServiceError` if there are too many groups. */
   see({ items, haveFailed }: PageOfOutcomes): void {
-    if (items.count > 0) this.#sample ??= items;
+    this.#unseen.see(items);
     if (haveFailed !== undefined) this.#isSplit = true;
     const { bytes, count } = items;
     for (let item = 0; item < count; item++) {
       this.#reader.read(bytes, items.start(item));
+      this.#unseen.noteItem();
       const outcome = haveFailed ?? OUTCOMES.get(this.#reader.text(this.#fields) ?? '');
       if (outcome === undefined) this.unknownOutcomes++;
       else this.#addEvent(items, item, outcome);
@@ -86,24 +87,17 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     const row = this.times.push(this.#reader.text(this.#fields + 1) ?? '');
     this.#failures.push(hasFailed);
     const names = this.#whoOf?.(items.bytes, items.start(item)).names ?? [];
-    let first = 0;
-    for (const groups of this.#groupings) {
-      for (const group of this.#groupsOfEvent(groups, first)) {
+    for (const groups of this.#groupings)
+      for (const group of groupsOfEvent(groups)) {
         group.rows.push(row);
         if (groups.isNamed) addNames(group, names);
       }
-      first += groups.by.length;
-    }
     if (hasFailed) this.#reasons.note(row, items, item);
   }
 
   /** Warns of fields of the first grouping that no event has. */
   doubts(): string[] {
-    const [first] = this.#groupings;
-    if (this.events === 0 || !first) return [];
-    const sample = this.#sample as Items;
-    const unknown = first.by.filter((_, index) => !first.found[index]);
-    return unknown.map((field) => `--by: ${noSuchField(field, sample)}`);
+    return this.events === 0 ? [] : this.#unseen.doubts().map((doubt) => `--by: ${doubt}`);
   }
 
   /** True if no event has a time. */
@@ -122,13 +116,6 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
       rows.flatMap((row) => (this.times.isKnown(row) ? [this.times.at(row)] : []));
     const groups = this.#groupings[0]?.byKey ?? new Map<string, Group>();
     return new Map([...groups].map(([key, group]) => [key, ofGroup(group)]));
-  }
-
-  #groupsOfEvent(groups: Groups, first: number): Group[] {
-    for (const field of groups.by.keys()) groups.found[field] ||= this.#reader.has(first + field);
-    const keys = groups.values.keysOfEvent();
-    if (!keys) throw tooMany(groups);
-    return keys.map((key) => groupOf(groups, key));
   }
 
   /** Newest first. Events without a time keep their listed order, which usually is newest first. */
@@ -184,6 +171,12 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
 
 function addNames(group: Group, names: readonly string[]): void {
   for (const name of names) if (group.names.size < MAX_NAMES) group.names.add(name);
+}
+
+function groupsOfEvent(groups: Groups): Group[] {
+  const keys = groups.values.keysOfEvent();
+  if (!keys) throw tooMany(groups);
+  return keys.map((key) => groupOf(groups, key));
 }
 
 function groupOf({ byKey }: Groups, key: string): Group {

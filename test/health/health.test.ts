@@ -192,6 +192,21 @@ describe('events health', () => {
     );
   });
 
+  test('knows a field that only an event of unknown outcome has', async () => {
+    const place = path.join(home.env['HOME'] as string, 'pending.ndjson');
+    await writeFile(
+      place,
+      ndjsonOf([
+        { ...events[0], publishStatus: 'PENDING', region: 'north' },
+        { ...events[1], publishStatus: 'SUCCESS' },
+      ]),
+    );
+    const line = ['events', 'health', '--from', place, '--by', 'region'];
+    expect((await hooktrail(line, { env: home.env })).stderr).toBe(
+      'warning: 1 event skipped: publishStatus is neither SUCCESS nor FAILED\n',
+    );
+  });
+
   test('groups by several fields together, in every format', async () => {
     const by = ['--by', 'eventType,subscriptionId'];
     const rows = JSON.parse((await health([...by, '--json'])).stdout);
