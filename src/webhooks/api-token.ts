@@ -1,11 +1,7 @@
-import { advise, hooktrail } from '../advice.ts';
-import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { InterruptedError, kindOf, UsageError } from '../errors.ts';
 import { openApiTokens, type TokenStore } from '../secrets/api-tokens.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
-import { sameSecret } from '../sign-in/authorization.ts';
-import { canPrompt, promptSecret } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
 /**
@@ -16,7 +12,7 @@ export interface TokenPlace extends TokenStore {
   readonly subscription?: string | undefined;
 }
 
-const VARIABLE = 'HOOKTRAIL_API_TOKEN';
+export const API_TOKEN_VARIABLE = 'HOOKTRAIL_API_TOKEN';
 
 /**
  * Returns the `Api-Token` from the environment, or else the one saved for the profile; undefined if there is
@@ -27,148 +23,14 @@ export async function findApiToken(
   context: Context,
   read = tokenReader(place, context),
 ): Promise<string | undefined> {
-  const token = await given(context);
+  const token = await givenApiToken(context);
   if (token !== undefined) return token;
   return await read();
 }
 
 /** Reads the saved token on each call, but asks for the passphrase only once. */
-function tokenReader(place: TokenPlace, context: Context): () => Promise<string | undefined> {
+export function tokenReader(place: TokenPlace, context: Context): () => Promise<string | undefined> {
   return openApiTokens(place, context).of(place.subscription).read;
-}
-
-export interface ExpectedToken {
-  readonly current: () => string;
-  /** Compares with the latest token saved at the time of the call. */
-  readonly isCurrent: (given: string) => Promise<boolean>;
-  readonly close: () => void;
-}
-
-/** Milliseconds between two checks for a newly saved token. */
-const WATCH_MS = 500;
-/** Milliseconds between two checks caused by wrong tokens: a flood of them costs no more than this. */
-const WRONG_TOKEN_WATCH_MS = 100;
-
-/**
- * Finds the token as `requireApiToken` does. A token from the store is replaced when another is saved: the
- * service invalidates the old one at once on renewal, so each delivery is compared with the token saved by
- * then.
- */
-export async function openExpectedToken(
-  place: TokenPlace,
-  isNew: boolean,
-  { context, reporter }: Pick<Call, 'context' | 'reporter'>,
-): Promise<ExpectedToken> {
-  const isGiven = isSecretGiven(VARIABLE, context.environment);
-  const { read, revision } = openApiTokens(place, context).of(place.subscription);
-  let current: string | undefined;
-  let seen = await revision();
-  let takingOver: Promise<void> | undefined;
-  const takeOver = async () => {
-    const found = await read();
-    if (found === undefined || found === current) return;
-    current = found;
-    reporter.notice('another Api-Token was saved; it is expected from now on');
-  };
-  const look = async () => {
-    const latest = await revision();
-    if (latest !== seen) {
-      seen = latest;
-      takingOver = takeOver().catch((error: Error) =>
-        reporter.warning(`another Api-Token was saved, and cannot be read: ${error.message}`, {
-          kind: kindOf(error),
-        }),
-      );
-    }
-    await takingOver;
-  };
-  const lookNow = sharedLook(look);
-  const lookInTurn = sharedLook(look, () => context.clock.sleep(WRONG_TOKEN_WATCH_MS));
-  const isCurrent = async (token: string) => {
-    if (isGiven) return sameSecret(token, current as string);
-    if (sameSecret(token, current as string)) await lookNow();
-    else if (token !== '') await lookInTurn();
-    return sameSecret(token, current as string);
-  };
-  const timer = isGiven ? undefined : setInterval(look, WATCH_MS).unref();
-  const close = () => clearInterval(timer);
-  try {
-    current = await requireApiToken(place, context, isNew, read);
-    if (place.subscription !== undefined && !isGiven)
-      await warnOfDoubt(place.subscription, place, { context, reporter });
-  } catch (error) {
-    close();
-    throw error;
-  }
-  return { current: () => current as string, isCurrent, close };
-}
-
-/**
- * Returns a function that resolves after a look that began after its call. Calls during the pause between two
- * looks share the next one.
- */
-function sharedLook(
-  look: () => Promise<void>,
-  pause: () => Promise<void> = async () => {},
-): () => Promise<void> {
-  let ready = Promise.resolve();
-  let next: Promise<void> | undefined;
-  const begin = async () => {
-    next = undefined;
-    const looking = look();
-    ready = looking.then(pause);
-    await looking;
-  };
-  return () => {
-    next ??= ready.then(begin);
-    return next;
-  };
-}
-
-async function warnOfDoubt(
-  subscription: string,
-  place: TokenPlace,
-  { context, reporter }: Pick<Call, 'context' | 'reporter'>,
-): Promise<void> {
-  if (!(await openApiTokens(place, context).of(subscription).isInDoubt())) return;
-  reporter.warning('a renewal was begun, but its outcome is unknown: the saved Api-Token may be invalid', {
-    kind: 'service',
-    next: advise`${hooktrail('subscriptions renew', subscription)} gets another`,
-  });
-}
-
-/**
- * Finds the `Api-Token` or asks for it at a hidden prompt. `isNew`: ask even if one is saved, because the new
- * one replaces it. Throws `UsageError` if no token is found and nobody can be asked.
- */
-export async function requireApiToken(
-  place: TokenPlace,
-  context: Context,
-  isNew = false,
-  read = tokenReader(place, context),
-): Promise<string> {
-  const canAsk = canPrompt(context);
-  let unusable: unknown;
-  try {
-    const found = isNew && canAsk ? await given(context) : await findApiToken(place, context, read);
-    if (found !== undefined) return found;
-  } catch (error) {
-    // An unreadable store matters only if there is no terminal to ask on. Ctrl-C at its passphrase counts as
-    // an answer.
-    if (isSecretGiven(VARIABLE, context.environment) || error instanceof InterruptedError) throw error;
-    unusable = error;
-  }
-  if (canAsk) {
-    return checked(await promptSecret('Api-Token of the subscription', context), 'Api-Token');
-  }
-  throw new UsageError('the Api-Token that deliveries must carry is unknown', {
-    details: unusable instanceof Error ? [unusable.message] : [],
-    next:
-      place.subscription === undefined
-        ? `set ${VARIABLE}, or run the command once on a terminal with --save-token`
-        : advise`${hooktrail('subscriptions renew', place.subscription)} saves one, and makes the present one invalid; or set ${VARIABLE}`,
-    cause: unusable,
-  });
 }
 
 /**
@@ -187,7 +49,8 @@ export async function apiTokenOrWarning(
       reporter.warning('without HOOKTRAIL_API_TOKEN the handler gets no Api-Token', { kind: 'usage' });
     return token;
   } catch (error) {
-    if (isSecretGiven(VARIABLE, context.environment) || error instanceof InterruptedError) throw error;
+    if (isSecretGiven(API_TOKEN_VARIABLE, context.environment) || error instanceof InterruptedError)
+      throw error;
     reporter.warning(`the Api-Token cannot be read, so the handler gets none: ${(error as Error).message}`, {
       kind: kindOf(error),
     });
@@ -195,25 +58,16 @@ export async function apiTokenOrWarning(
   }
 }
 
-export async function probeTokenStore(place: TokenPlace, context: Context): Promise<void> {
-  await openApiTokens(place, context).probe();
+/** Returns the token in the environment. */
+export async function givenApiToken(context: Context): Promise<string | undefined> {
+  const token = await givenSecret(API_TOKEN_VARIABLE, context);
+  return token ? checkedApiToken(token, API_TOKEN_VARIABLE) : undefined;
 }
 
-/** Returns the store's name for a message. */
-export async function saveApiToken(token: string, place: TokenPlace, context: Context): Promise<string> {
-  const saved = openApiTokens(place, context).of(place.subscription);
-  await saved.write(token);
-  await saved.forgetRenewal();
-  return saved.place;
-}
-
-async function given(context: Context): Promise<string | undefined> {
-  const token = await givenSecret(VARIABLE, context);
-  return token ? checked(token, VARIABLE) : undefined;
-}
-
-/** Accepts a header value (RFC 9110 section 5.5) without leading or trailing white space. */
-function checked(token: string, source: string): string {
+/**
+ * Accepts a header value (RFC 9110 section 5.5) without leading or trailing white space. Throws `UsageError`.
+ */
+export function checkedApiToken(token: string, source: string): string {
   if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(token)) return token;
   throw new UsageError(
     `${source}: invalid token: must be printable ASCII characters without leading or trailing spaces`,
