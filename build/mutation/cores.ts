@@ -88,7 +88,7 @@ export const CORES: Readonly<Record<string, Core>> = {
     floor: 93,
   },
   journal: {
-    mutate: ['src/webhooks/journal.ts', 'src/webhooks/journal-file.ts'],
+    mutate: ['src/webhooks/{journal,journal-file,write-queue}.ts'],
     tests: ['test/webhooks/journal.test.ts', 'test/webhooks/journal.hostile.machine.test.ts'],
     without: 'any beginning of a journal|a changed byte costs',
     floor: 92,

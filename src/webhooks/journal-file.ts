@@ -1,6 +1,5 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { advise, hooktrail } from '../advice.ts';
 import type { Context, Machine } from '../context.ts';
@@ -8,6 +7,7 @@ import { type ErrorParts, faultText, isDiskFull, ServiceError, UsageError, unusa
 import { startReplacement, syncFolder, UnsyncedError } from '../files/whole-files.ts';
 import type { EventKeys } from '../ids/event-keys.ts';
 import { RECORD_BYTES, type Records, readRecords, recordLine } from './journal-records.ts';
+import { shareWrites } from './write-queue.ts';
 
 /*
  * A journal is a text file of records (`journal-records.ts`). Each process adds a line that begins with `#`
@@ -190,36 +190,6 @@ export class JournalFile {
     this.#failure.abort(error);
     return error;
   }
-}
-
-/** Serializes writes. Items added in one turn of the event loop, or during a write, share the next one. */
-export function shareWrites<Item>(write: (items: readonly Item[]) => Promise<void>) {
-  let waiting: Item[] = [];
-  /** The write that the waiting items will share. */
-  let next: Promise<void> | undefined;
-  let latest: Promise<unknown> = Promise.resolve();
-  let underWay = 0;
-
-  async function inTurn(work: () => Promise<void>): Promise<void> {
-    underWay++;
-    const done = latest.then(work).finally(() => underWay--);
-    latest = done.catch(() => undefined);
-    await done;
-  }
-
-  function add(item: Item): Promise<void> {
-    waiting.push(item);
-    next ??= inTurn(async () => {
-      await setImmediate();
-      const items = waiting;
-      waiting = [];
-      next = undefined;
-      await write(items);
-    });
-    return next;
-  }
-
-  return { add, inTurn, areWritten: () => underWay > 0 };
 }
 
 const FIRST_WORDS = '# hooktrail journal';

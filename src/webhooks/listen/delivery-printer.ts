@@ -4,7 +4,7 @@ import { terminalSafeLine } from '../../terminal/terminal-text.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 import { type Delivery, objectLine, shownId } from '../delivery.ts';
 import type { Acceptance } from '../journal.ts';
-import { shareWrites } from '../journal-file.ts';
+import { shareWrites } from '../write-queue.ts';
 
 const NEWLINE = Buffer.from('\n');
 
