@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import type { Advice } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { fewOf, ServiceError } from '../errors.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
@@ -11,12 +10,11 @@ import { memberPath } from '../items/field-path.ts';
 import { Items } from '../items/items.ts';
 import { createCursor, createEventFinder } from '../items/known-cursor.ts';
 import type { Query } from '../paging/event-query.ts';
+import { sortByCreation } from '../sources/creation-order.ts';
 import { openWithProgress } from '../sources/find-events.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { eventsText, grouped } from '../terminal/terminal-text.ts';
+import { grouped } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
-import { shownId } from './delivery.ts';
-import type { LeftReason } from './forward.ts';
 
 export type HandOver = 'event' | 'record';
 
@@ -73,6 +71,16 @@ function isNewer(one: FoundEvent, other: FoundEvent): boolean {
   return compareInstants(one.createdOn, other.createdOn) > 0;
 }
 
+/** Returns each event once, oldest first, and reports how many records are left out. */
+export function onceInOrder(
+  records: readonly FoundEvent[],
+  reporter: Pick<Reporter, 'notice'>,
+): readonly FoundEvent[] {
+  const events = oncePerEvent(records);
+  noticeRepeated(records.length - events.length, reporter);
+  return sortByCreation(events, 'oldest first');
+}
+
 /** Returns the only subscription chosen by id; undefined if there are several, or none. */
 export function onlySubscription({ subscriptionIds, subscriptionWords }: EventFilters): string | undefined {
   const [only, another] = subscriptionIds;
@@ -87,7 +95,7 @@ export function noticeHandOver(events: readonly FoundEvent[], reporter: Pick<Rep
     );
 }
 
-export function noticeRepeated(count: number, reporter: Pick<Reporter, 'notice'>): void {
+function noticeRepeated(count: number, reporter: Pick<Reporter, 'notice'>): void {
   if (count === 0) return;
   const records = count === 1 ? '1 more record' : `${grouped(count)} more records`;
   reporter.notice(
@@ -147,8 +155,6 @@ export function notFound(
 }
 
 const PRINTED_AT_ONCE = 200;
-const SHOWN_REASONS = 5;
-
 /** Returns a function that prints events. Throws for an invalid format before anything is forwarded. */
 export async function eventPrinter(format: FormatOptions, { context, reporter }: Call) {
   const writer = await createItemWriter(format, context, reporter);
@@ -161,28 +167,4 @@ export async function eventPrinter(format: FormatOptions, { context, reporter }:
     }
     await writer.end?.();
   };
-}
-
-export class LeftEvents {
-  readonly events: FoundEvent[] = [];
-  readonly #reasons = new Map<string, { readonly first: string; count: number }>();
-
-  add(event: FoundEvent, { kind, text }: LeftReason, reporter: Pick<Reporter, 'trace'>): void {
-    this.events.push(event);
-    const known = this.#reasons.get(kind) ?? { first: text, count: 0 };
-    known.count++;
-    this.#reasons.set(kind, known);
-    const id = event.eventId === undefined ? 'an event without an eventId' : shownId(event.eventId);
-    reporter.trace(`${id}: ${text}`);
-  }
-
-  error(done: 'recovered' | 'replayed', next: Advice): ServiceError {
-    const sorted = [...this.#reasons.values()].sort((one, other) => other.count - one.count);
-    const details = sorted.slice(0, SHOWN_REASONS).map(({ first, count }) => `${grouped(count)}: ${first}`);
-    if (sorted.length > SHOWN_REASONS)
-      details.push(`${grouped(sorted.length - SHOWN_REASONS)} more reasons (--verbose shows each)`);
-    const { length } = this.events;
-    const message = `${eventsText(length)} ${length === 1 ? 'was' : 'were'} not ${done}`;
-    return new ServiceError(message, { details, next });
-  }
 }

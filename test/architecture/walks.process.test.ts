@@ -17,7 +17,7 @@ const WALKS = sampleOf('walks', 1, [
   ['search', 66],
   ['refresh', 39],
   ['login', 52],
-  ['recover', 90],
+  ['recover', 93],
 ] as const);
 
 /** The files of `src` in which a function is called while a command runs: what its reader has to open. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { createForwardRetry, createHandler, type HandlerAnswer } from '../../src/webhooks/forward.ts';
+import { createHandler, type HandlerAnswer } from '../../src/webhooks/forward.ts';
+import { createForwardRetry } from '../../src/webhooks/recover/forward-retry.ts';
 import { clockWith } from '../support/clock.ts';
 import { startProxy } from '../support/proxies.ts';
 

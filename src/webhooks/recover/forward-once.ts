@@ -4,18 +4,12 @@ import { ServiceError, UsageError } from '../../errors.ts';
 import type { EventKey } from '../../ids/event-keys.ts';
 import { LockedError } from '../../lock/lock.ts';
 import { sideBySide } from '../../paging/side-by-side.ts';
-import {
-  createForwardRetry,
-  createHandler,
-  createPace,
-  type ForwardRetryOptions,
-  type HandlerAnswer,
-  type LeftReason,
-  leftFor,
-} from '../forward.ts';
+import { createHandler, createPace, type HandlerAnswer } from '../forward.ts';
 import type { FoundEvent } from '../found-events.ts';
 import { type Journal, type Outcome, openJournal, realJournalPath } from '../journal.ts';
+import { type LeftReason, leftFor } from '../left-events.ts';
 import { askListener, type ListenerQuestion, type ListenerReply } from '../local-socket.ts';
+import { createForwardRetry, type ForwardRetryOptions } from './forward-retry.ts';
 
 export interface Forwarded {
   readonly outcome: Outcome;

@@ -10,25 +10,22 @@ import type { FormatOptions } from '../../formats/format-options.ts';
 import { type Service, waitText } from '../../http/service.ts';
 import type { EventKey, EventKeys } from '../../ids/event-keys.ts';
 import { withService } from '../../sign-in/session.ts';
-import { sortByCreation } from '../../sources/creation-order.ts';
 import { startProgress } from '../../terminal/progress.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { grouped } from '../../terminal/terminal-text.ts';
 import { apiTokenOrWarning } from '../api-token.ts';
-import { leftFor } from '../forward.ts';
 import {
   eventPrinter,
   type FoundEvent,
   type HandOver,
-  LeftEvents,
   notFound,
   noticeHandOver,
-  noticeRepeated,
-  oncePerEvent,
+  onceInOrder,
   onlySubscription,
   openSearchToForward,
 } from '../found-events.ts';
 import { defaultJournal, readJournal } from '../journal.ts';
+import { LeftEvents, leftFor } from '../left-events.ts';
 import { type Forwarded, type ForwardOptions, forwardOnce } from './forward-once.ts';
 
 export interface RecoverFlags
@@ -163,9 +160,7 @@ async function findMissing(
     failure = { error };
   }
   if (!failure && wanted.size > 0) throw notFound([...wanted], filters, { done: 'recovered' });
-  const missing = oncePerEvent(records);
-  noticeRepeated(records.length - missing.length, call.reporter);
-  return { missing: sortByCreation(missing, 'oldest first'), known: known.size, failure, again };
+  return { missing: onceInOrder(records, call.reporter), known: known.size, failure, again };
 }
 
 async function listMissing(

@@ -6,33 +6,32 @@ import { warnOfNoMatch } from '../../filters/no-match.ts';
 import { resolveToSend } from '../../filters/resolve-filters.ts';
 import type { FormatOptions } from '../../formats/format-options.ts';
 import { eventsById, type Got, type Ids, storedById } from '../../get/get-events.ts';
+import type { Service } from '../../http/service.ts';
 import { EMPTY_LIST, idsOfInput } from '../../ids/event-ids.ts';
-import { type Items, isGuid } from '../../items/items.ts';
+import { isGuid } from '../../items/items.ts';
 import { sideBySide } from '../../paging/side-by-side.ts';
 import { type Settings, serviceText } from '../../settings/settings.ts';
 import { isOfThisProcess } from '../../shell-words.ts';
 import { withService } from '../../sign-in/session.ts';
-import { sortByCreation } from '../../sources/creation-order.ts';
 import { storedEvents } from '../../sources/stored-events.ts';
 import { startProgress } from '../../terminal/progress.ts';
 import { canPrompt, confirm } from '../../terminal/prompt.ts';
 import { warnOfDoubts } from '../../terminal/reporter.ts';
 import { grouped } from '../../terminal/terminal-text.ts';
 import { apiTokenOrWarning } from '../api-token.ts';
-import { createHandler, createPace, isTaken, reasonOf } from '../forward.ts';
+import { createHandler, createPace, isTaken } from '../forward.ts';
 import {
   createEventReader,
   eventPrinter,
   type FoundEvent,
   type HandOver,
-  LeftEvents,
   notFound,
   noticeHandOver,
-  noticeRepeated,
-  oncePerEvent,
+  onceInOrder,
   onlySubscription,
   searchToForward,
 } from '../found-events.ts';
+import { LeftEvents, reasonOf } from '../left-events.ts';
 
 /**
  * The service, by a search or by ids on standard input; or the place named by `--from`: all its events, or
@@ -63,84 +62,69 @@ interface Sending extends ReplayFlags {
   /** The only subscription whose events were chosen; its `Api-Token` is sent. */
   readonly subscription: string | undefined;
 }
-type Find = (ids: Ids) => AsyncIterable<Got>;
+
+/** Events to replay, chosen by these filters. */
+interface Chosen {
+  readonly records: readonly FoundEvent[];
+  /** Chosen ids without an event. */
+  readonly missing: readonly string[];
+  readonly filters: EventFilters;
+}
 
 export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<void> {
-  const { filters, source, format, forwardTo } = flags;
-  const { context, reporter } = call;
-  const eventsOf = createEventReader(flags.handOver);
-  const forwardRecords = async (records: readonly FoundEvent[], place: Settings, chosenBy = filters) => {
-    const chosen = oncePerEvent(records);
-    noticeRepeated(records.length - chosen.length, reporter);
-    const events = sortByCreation(chosen, 'oldest first');
-    if (forwardTo === undefined) {
-      const print = await eventPrinter(format, call);
-      await print(events);
-      const to = flags.target ? ` to ${flags.target.href}` : '';
-      const from = typeof source === 'object' ? source.from : serviceText(place);
-      reporter.notice(`${grouped(events.length)} to replay${to}${from && `, from ${from}`}`);
-      return noticeHandOver(events, reporter);
-    }
-    const subscription = onlySubscription(chosenBy);
-    const apiToken = await apiTokenOrWarning({ ...place, subscription }, context, reporter);
-    await replay(events, { ...flags, forwardTo, subscription }, apiToken, call);
-  };
-  const forward = async ({ records, missing }: Chosen, place: Settings, chosenBy = filters) => {
-    if (missing.length === 0) return await forwardRecords(records, place, chosenBy);
-    if (records.length === 0) throw notFound(missing, filters, { done: 'replayed' });
-    const outcome = forwardTo ? 'the others were replayed' : 'the others are listed';
-    const absence = notFound(missing, filters, { done: 'replayed', outcome });
-    try {
-      await forwardRecords(records, place, chosenBy);
-    } catch (error) {
-      reporter.warning(`${absence.message}: ${absence.details.join(', ')}`, { kind: 'incomplete' });
-      throw error;
-    }
-    throw absence;
-  };
+  const { source } = flags;
   if (typeof source === 'object') {
     const settings = call.settings.checked();
-    const { from, hasIds } = source;
-    const stored = (ids: Ids) => storedById(ids, from, { filters }, call);
-    if (hasIds) return await forward(await eventsOfInput(stored, eventsOf, flags, call), settings);
-    const records: FoundEvent[] = [];
-    const pages = storedEvents(from, filters, { context, onDoubt: warnOfDoubts(reporter) });
-    for await (const { items } of pages) records.push(...eventsOf(items));
-    return await forward(chosenByFilters(records, filters), settings);
+    return await replayChosen(await chooseStored(flags, source, call), settings, flags, call);
   }
   await withService(call, async (service, settings) => {
-    const resolved = await resolveToSend(filters, service, call);
-    const byId = (ids: Ids) =>
-      eventsById(ids, service, { filters: resolved, concurrency: PAGES_AT_ONCE }, call);
-    if (source === 'ids')
-      return await forward(await eventsOfInput(byId, eventsOf, flags, call), settings, resolved);
-    const chosen: FoundEvent[] = [];
-    for await (const event of searchToForward(resolved, service, call, flags.handOver)) chosen.push(event);
-    if (chosen.length === 0) await warnOfNoMatch(resolved, service, reporter);
-    await forward(chosenByFilters(chosen, filters), settings, resolved);
+    const filters = await resolveToSend(flags.filters, service, call);
+    const chosen = await chooseFromService({ ...flags, filters }, service, call);
+    await replayChosen(chosen, settings, flags, call);
   });
 }
 
-interface Chosen {
-  readonly records: readonly FoundEvent[];
-  readonly missing: readonly string[];
-}
-
-function chosenByFilters(records: readonly FoundEvent[], { eventIds }: EventFilters): Chosen {
-  const found = new Set(records.map(({ eventId }) => eventId?.toLowerCase()));
-  return { records, missing: eventIds.filter((id) => !found.has(id.toLowerCase())) };
-}
-
-/** Number of events up to which a terminal asks no confirmation. */
-const UNASKED = 100;
-const PAGES_AT_ONCE = 4;
-
-async function eventsOfInput(
-  find: Find,
-  eventsOf: (items: Items) => FoundEvent[],
-  { mayBeEmpty }: Pick<ReplayFlags, 'mayBeEmpty'>,
+async function chooseStored(
+  flags: ReplayFlags,
+  { from, hasIds }: Exclude<ReplaySource, string>,
   call: Call,
 ): Promise<Chosen> {
+  const { filters, handOver } = flags;
+  if (hasIds) return await chooseByInput((ids) => storedById(ids, from, { filters }, call), flags, call);
+  const eventsOf = createEventReader(handOver);
+  const records: FoundEvent[] = [];
+  const onDoubt = warnOfDoubts(call.reporter);
+  for await (const { items } of storedEvents(from, filters, { context: call.context, onDoubt }))
+    records.push(...eventsOf(items));
+  return chosenByFilters(records, filters);
+}
+
+async function chooseFromService(flags: ReplayFlags, service: Service, call: Call): Promise<Chosen> {
+  const { filters, source, handOver } = flags;
+  if (source === 'ids') {
+    const options = { filters, concurrency: PAGES_AT_ONCE };
+    return await chooseByInput((ids) => eventsById(ids, service, options, call), flags, call);
+  }
+  const records: FoundEvent[] = [];
+  for await (const event of searchToForward(filters, service, call, handOver)) records.push(event);
+  if (records.length === 0) await warnOfNoMatch(filters, service, call.reporter);
+  return chosenByFilters(records, filters);
+}
+
+function chosenByFilters(records: readonly FoundEvent[], filters: EventFilters): Chosen {
+  const found = new Set(records.map(({ eventId }) => eventId?.toLowerCase()));
+  const missing = filters.eventIds.filter((id) => !found.has(id.toLowerCase()));
+  return { records, missing, filters };
+}
+
+const PAGES_AT_ONCE = 4;
+
+async function chooseByInput(
+  find: (ids: Ids) => AsyncIterable<Got>,
+  { mayBeEmpty, filters, handOver }: ReplayFlags,
+  call: Call,
+): Promise<Chosen> {
+  const eventsOf = createEventReader(handOver);
   const onEmpty = () => call.reporter.notice(EMPTY_LIST);
   const ids = new Set<string>();
   const records: FoundEvent[] = [];
@@ -156,8 +140,61 @@ async function eventsOfInput(
     else missing.push(id);
   }
   call.context.signal.throwIfAborted();
-  return { records, missing };
+  return { records, missing, filters };
 }
+
+/** Throws `ServiceError` if there was no event for an id, after the others are replayed. */
+async function replayChosen(
+  chosen: Chosen,
+  settings: Settings,
+  flags: ReplayFlags,
+  call: Call,
+): Promise<void> {
+  const { records, missing } = chosen;
+  const { filters, forwardTo } = flags;
+  if (missing.length === 0) return await listOrReplay(chosen, settings, flags, call);
+  if (records.length === 0) throw notFound(missing, filters, { done: 'replayed' });
+  const outcome = forwardTo ? 'the others were replayed' : 'the others are listed';
+  const absence = notFound(missing, filters, { done: 'replayed', outcome });
+  try {
+    await listOrReplay(chosen, settings, flags, call);
+  } catch (error) {
+    call.reporter.warning(`${absence.message}: ${absence.details.join(', ')}`, { kind: 'incomplete' });
+    throw error;
+  }
+  throw absence;
+}
+
+async function listOrReplay(
+  { records, filters }: Chosen,
+  settings: Settings,
+  flags: ReplayFlags,
+  call: Call,
+): Promise<void> {
+  const { forwardTo } = flags;
+  const events = onceInOrder(records, call.reporter);
+  if (forwardTo === undefined) return await list(events, settings, flags, call);
+  const subscription = onlySubscription(filters);
+  const apiToken = await apiTokenOrWarning({ ...settings, subscription }, call.context, call.reporter);
+  await replay(events, { ...flags, forwardTo, subscription }, apiToken, call);
+}
+
+async function list(
+  events: readonly FoundEvent[],
+  settings: Settings,
+  { format, source, target }: ReplayFlags,
+  call: Call,
+): Promise<void> {
+  const print = await eventPrinter(format, call);
+  await print(events);
+  const to = target ? ` to ${target.href}` : '';
+  const from = typeof source === 'object' ? source.from : serviceText(settings);
+  call.reporter.notice(`${grouped(events.length)} to replay${to}${from && `, from ${from}`}`);
+  noticeHandOver(events, call.reporter);
+}
+
+/** Number of events up to which a terminal asks no confirmation. */
+const UNASKED = 100;
 
 /**
  * Forwards events without a journal. Prints those that the handler did not take, and throws `ServiceError` if
