@@ -3,7 +3,7 @@ import type { SubscriptionLabels } from '../formats/format-options.ts';
 import { itemTable } from '../formats/item-table.ts';
 import { prettyJson } from '../formats/json.ts';
 import { layOut as layOutTable, leftOutNote, oneLine, type TableLook, tableLines } from '../formats/table.ts';
-import type { TableCell } from '../formats/table-layout.ts';
+import type { TableCell } from '../formats/table-columns.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
 import { groupTable } from '../stats/groups-text.ts';

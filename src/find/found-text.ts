@@ -6,7 +6,7 @@ import { createItemWriter } from '../formats/item-writer.ts';
 import { conditionTexts, printSummary, type SummaryCall, type SummaryOptions } from '../formats/summary.ts';
 import { proseLines, windowText } from '../formats/summary-words.ts';
 import { type Table, type TableLook, tableWithNote } from '../formats/table.ts';
-import { NONE } from '../formats/table-layout.ts';
+import { NONE } from '../formats/table-columns.ts';
 import { Items } from '../items/items.ts';
 import { KNOWN_FIELDS } from '../items/known-fields.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';

@@ -3,7 +3,7 @@ import { FieldReader } from '../items/field-reader.ts';
 import { listColumns } from '../items/item-columns.ts';
 import type { Items, ListKind } from '../items/items.ts';
 import { UTC } from '../time/time-zone.ts';
-import type { ColumnHead } from './table-layout.ts';
+import type { ColumnHead } from './table-columns.ts';
 
 /*
  * Decides which columns of events give way on a narrow terminal. Columns that distinguish rows stay: time,

@@ -19,7 +19,8 @@ import {
 } from './event-columns.ts';
 import type { FormatOptions } from './format-options.ts';
 import { ended, layOut, leftOutNote, loadTableLook, oneLine, type TableLook } from './table.ts';
-import { type Column, type ColumnHead, missingColumn, NONE } from './table-layout.ts';
+import { type Column, type ColumnHead, NONE } from './table-columns.ts';
+import { missingColumn } from './table-layout.ts';
 
 /** UTF-16 units, more than a line of a terminal shows. */
 const LONGEST_CELL_CHARACTERS = 4000;

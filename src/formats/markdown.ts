@@ -5,7 +5,7 @@ import type { FormatOptions } from './format-options.ts';
 import { itemTable } from './item-table.ts';
 import { prettyJson } from './json.ts';
 import { oneLine, type Table } from './table.ts';
-import { type ColumnHead, type KindedColumn, kindedColumns, type TableCell } from './table-layout.ts';
+import { type ColumnHead, type KindedColumn, kindedColumns, type TableCell } from './table-columns.ts';
 import type { TableNote } from './table-note.ts';
 
 /** GitHub Flavored Markdown, section 4.10. Omits bars. */

@@ -7,7 +7,7 @@ import { firstAfter } from '../time/period.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { SummaryOptions } from './summary.ts';
 import { oneLine, type TableLook } from './table.ts';
-import { NONE } from './table-layout.ts';
+import { NONE } from './table-columns.ts';
 
 /** In the zone, without a fraction, always with the date, since answers are read on other days. */
 export function secondText(text: string, zone: TimeZone): string {

@@ -1,12 +1,11 @@
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import { type Palette, statusPaint } from '../terminal/palette.ts';
 import { withAsciiCuts } from '../terminal/terminal-text.ts';
-import { type Column, GAP, shownText, type TableCell, timeWithin } from './table-layout.ts';
-
-type Rows = readonly (readonly TableCell[])[];
+import { type Column, shownText, type TableCell, type TableRows, timeWithin } from './table-columns.ts';
+import { GAP } from './table-layout.ts';
 
 /** Returns aligned lines without line ends or trailing spaces. */
-export type Draw = (columns: readonly Column[], rows: Rows, hasTitles?: boolean) => string[];
+export type Draw = (columns: readonly Column[], rows: TableRows, hasTitles?: boolean) => string[];
 
 interface DrawnCell {
   readonly text: string;

@@ -3,15 +3,9 @@ import { loadWidthsFor, wrapWords } from '../terminal/cell-width.ts';
 import { type Palette, paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine, unicodeEscape } from '../terminal/terminal-text.ts';
+import { type Column, type ColumnHead, type TableCell, wholeColumns } from './table-columns.ts';
 import { type Draw, loadDraw, plainDraw } from './table-drawing.ts';
-import {
-  type Column,
-  type ColumnHead,
-  fitColumns,
-  missingColumn,
-  type TableCell,
-  wholeColumns,
-} from './table-layout.ts';
+import { fitColumns, missingColumn } from './table-layout.ts';
 
 /** On a terminal, fitted to its width by `fitColumns`. Cells are escaped here. */
 export interface Table {

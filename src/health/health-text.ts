@@ -26,7 +26,7 @@ import {
   windowText,
 } from '../formats/summary-words.ts';
 import { type Table, type TableLook, tableWithNote } from '../formats/table.ts';
-import { NONE, OR_EARLIER } from '../formats/table-layout.ts';
+import { NONE, OR_EARLIER } from '../formats/table-columns.ts';
 import { type Health, NO_EVENTS, subscriptionIdOf } from '../questions/health-row.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { grouped, shortened } from '../terminal/terminal-text.ts';

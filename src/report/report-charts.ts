@@ -1,5 +1,5 @@
 import type { Table } from '../formats/table.ts';
-import type { TableCell } from '../formats/table-layout.ts';
+import type { TableCell } from '../formats/table-columns.ts';
 import type { Stats } from '../stats/statistics.ts';
 import { timeLabels } from '../stats/statistics-text.ts';
 import { shortened, terminalSafe, unicodeEscape } from '../terminal/terminal-text.ts';

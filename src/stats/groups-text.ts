@@ -12,7 +12,7 @@ import {
 } from '../formats/summary.ts';
 import { percentilesText, proseLines, toSeconds } from '../formats/summary-words.ts';
 import { type Table, tableLines } from '../formats/table.ts';
-import { type ColumnHead, NONE } from '../formats/table-layout.ts';
+import { type ColumnHead, NONE } from '../formats/table-columns.ts';
 import { exactValue } from '../items/exact-numbers.ts';
 import { scalarsText } from '../items/json-scanner.ts';
 import type { EventGroup, EventGroups } from '../questions/event-groups.ts';

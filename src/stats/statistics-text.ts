@@ -7,7 +7,7 @@ import {
   type SummaryOptions,
 } from '../formats/summary.ts';
 import { oneLine, type Table, tableLines } from '../formats/table.ts';
-import type { ColumnHead } from '../formats/table-layout.ts';
+import type { ColumnHead } from '../formats/table-columns.ts';
 import { wrapWords } from '../terminal/cell-width.ts';
 import { plain } from '../terminal/palette.ts';
 import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';

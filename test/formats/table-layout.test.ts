@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { ERROR_HEAD, EVENT_HEADS, SECOND_ID, whoHead } from '../../src/formats/event-columns.ts';
 import {
   type ColumnHead,
-  fitColumns,
   kindedColumns,
   type TableCell,
   timeWithin,
   wholeColumns,
-} from '../../src/formats/table-layout.ts';
+} from '../../src/formats/table-columns.ts';
+import { fitColumns } from '../../src/formats/table-layout.ts';
 import { loadWidths } from '../../src/terminal/cell-width.ts';
 
 await loadWidths();

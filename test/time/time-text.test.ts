@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { adviceText } from '../../src/advice.ts';
-import { timeWithin } from '../../src/formats/table-layout.ts';
+import { timeWithin } from '../../src/formats/table-columns.ts';
 import { compareInstants, type Instant, parseInstant } from '../../src/time/instant.ts';
 import { resolveTime, type Time } from '../../src/time/resolve-time.ts';
 import { timeAdvice } from '../../src/time/time-advice.ts';

@@ -4,7 +4,7 @@ import { SECOND_ID, whoHead } from '../../formats/event-columns.ts';
 import { conditionTexts, printSummary, type SummaryOptions } from '../../formats/summary.ts';
 import { lengthText, proseLines, secondText, windowText } from '../../formats/summary-words.ts';
 import { type Table, type TableLook, tableWithNote } from '../../formats/table.ts';
-import { NONE } from '../../formats/table-layout.ts';
+import { NONE } from '../../formats/table-columns.ts';
 import { isOfThisProcess } from '../../shell-words.ts';
 import { grouped } from '../../terminal/terminal-text.ts';
 import type { Instant } from '../../time/instant.ts';
