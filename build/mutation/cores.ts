@@ -33,8 +33,9 @@ export const CORES: Readonly<Record<string, Core>> = {
   conditions: {
     mutate: [
       'src/items/item-conditions.ts',
+      'src/items/condition-text.ts',
       'src/items/item-filter.ts',
-      'src/items/value-comparisons.ts',
+      'src/items/condition-match.ts',
       'src/items/condition-doubt.ts',
       'src/items/exact-numbers.ts',
     ],

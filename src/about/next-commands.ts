@@ -1,7 +1,7 @@
 import { type AdvisedCommand, hooktrail, hooktrailOver } from '../advice.ts';
 import type { SummaryOptions } from '../formats/summary.ts';
+import { conditionOn } from '../items/condition-text.ts';
 import { type FieldPath, pathText } from '../items/field-path.ts';
-import { conditionOn } from '../items/item-conditions.ts';
 import { compareInstants, milliseconds } from '../time/instant.ts';
 import { SECOND_MS } from '../time/lengths.ts';
 import type { About } from './about.ts';

@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts';
 import { EventFilters } from '../filters/event-filters.ts';
+import { conditionOn } from '../items/condition-text.ts';
 import { memberPath } from '../items/field-path.ts';
-import { conditionOn } from '../items/item-conditions.ts';
 import { itemFilter } from '../items/item-filter.ts';
 import type { Items } from '../items/items.ts';
 import type { EventSource } from '../sources/event-source.ts';

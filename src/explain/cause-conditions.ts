@@ -1,7 +1,8 @@
+import { conditionOn } from '../items/condition-text.ts';
 import { exactValue } from '../items/exact-numbers.ts';
 import { fieldPath, memberPath, pathText } from '../items/field-path.ts';
 import { filterKeys, ignoresCase } from '../items/filter-keys.ts';
-import { type Condition, conditionOn } from '../items/item-conditions.ts';
+import type { Condition } from '../items/item-conditions.ts';
 import { isGuid } from '../items/items.ts';
 import { NO_VALUE } from '../sample/sample-field.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';

@@ -1,7 +1,7 @@
-import { bareText } from '../items/canonical-json.ts';
 import { compareNumbers, isNumber } from '../items/exact-numbers.ts';
 import { FILTER_FIELDS } from '../items/filter-keys.ts';
 import { isGuid } from '../items/items.ts';
+import { bareText } from '../items/value-texts.ts';
 import { FIRST_CODE, NO_VALUE, NULL_TEXT, type SampleField } from '../sample/sample-field.ts';
 import type { SampleTable } from '../sample/sample-table.ts';
 import type { Count } from '../statistics/chance.ts';

@@ -1,8 +1,8 @@
-import { bareText, canonicalText } from '../items/canonical-json.ts';
 import { exactValue, isNumber } from '../items/exact-numbers.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import type { FieldReader } from '../items/field-reader.ts';
+import { bareText, canonicalText } from '../items/value-texts.ts';
 import { LONGEST_VALUE_BYTES } from '../sample/sample-field.ts';
 
 export interface EffectValue {

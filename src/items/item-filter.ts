@@ -1,5 +1,4 @@
 import { type TimeZone, UTC } from '../time/time-zone.ts';
-import { comparableForm } from './comparable-text.ts';
 import { ConditionDoubt } from './condition-doubt.ts';
 import { ConditionMatch } from './condition-match.ts';
 import { MISSING } from './field-cursor.ts';
@@ -7,6 +6,7 @@ import { FieldReader } from './field-reader.ts';
 import type { Condition } from './item-conditions.ts';
 import type { Items } from './items.ts';
 import { rawText, someToken } from './json-scanner.ts';
+import { comparableForm } from './value-texts.ts';
 
 /** Keeps items that fulfil all conditions and contain any of the texts, in a value or a name. */
 export interface KeepItems {

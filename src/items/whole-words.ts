@@ -1,8 +1,8 @@
-import { comparableForm } from './comparable-text.ts';
 import { pathText } from './field-path.ts';
 import { isObject } from './items.ts';
 import { someToken, stringText, valueText } from './json-scanner.ts';
 import { eventMember, isKnownName } from './known-fields.ts';
+import { comparableForm } from './value-texts.ts';
 
 const COMMA = 0x2c;
 const COLON = 0x3a;

@@ -1,8 +1,8 @@
-import { canonicalText } from '../items/canonical-json.ts';
 import { exactValue } from '../items/exact-numbers.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import type { FieldReader, UseValue } from '../items/field-reader.ts';
 import { isGuid } from '../items/items.ts';
+import { canonicalText } from '../items/value-texts.ts';
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;
 

@@ -2,8 +2,8 @@ import { MISSING } from '../items/field-cursor.ts';
 import type { Items } from '../items/items.ts';
 import { stringText } from '../items/json-scanner.ts';
 import { OUTCOMES } from '../items/outcome-names.ts';
-import { RECORD_FIELDS, RecordFields } from '../items/record-fields.ts';
 import { type BlockRange, EventBlock } from './event-block.ts';
+import { RECORD_FIELDS, RecordFields } from './record-fields.ts';
 import type { SampledEvent } from './sample-reader.ts';
 import { TimeBounds } from './time-bounds.ts';
 

@@ -1,8 +1,8 @@
-import { bareText, canonicalText } from '../items/canonical-json.ts';
 import { type Derivation, derive } from '../items/derived-values.ts';
 import { isNumber } from '../items/exact-numbers.ts';
 import { EACH, fieldPath, type PathStep } from '../items/field-path.ts';
 import { ignoresCase } from '../items/filter-keys.ts';
+import { bareText, canonicalText } from '../items/value-texts.ts';
 import { parseInstant } from '../time/instant.ts';
 import { UTC } from '../time/time-zone.ts';
 import { ValueCodes } from './value-codes.ts';

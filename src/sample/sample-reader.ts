@@ -1,8 +1,8 @@
-import { bareText } from '../items/canonical-json.ts';
 import { EACH } from '../items/field-path.ts';
 import { jsonInText } from '../items/json-in-text.ts';
 import { readEach, startsWith, stringEnd, valueEnd } from '../items/json-scanner.ts';
 import { isKnownName } from '../items/known-fields.ts';
+import { bareText } from '../items/value-texts.ts';
 import { OTHER_VALUE, SampleField } from './sample-field.ts';
 
 /** Maximum fields. Beyond it, those in the fewest failures are dropped. */

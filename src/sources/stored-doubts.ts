@@ -1,7 +1,6 @@
 import { typeMatcher } from '../filters/event-filters.ts';
 import { unlistedText } from '../filters/event-types.ts';
 import { memberPath } from '../items/field-path.ts';
-import { HashSet } from '../items/hash-set.ts';
 import { createRowReader } from '../items/item-columns.ts';
 import { holdsEventsFrom } from '../items/item-times.ts';
 import type { Items } from '../items/items.ts';
@@ -10,6 +9,7 @@ import { DOUBTFUL_EVENT } from '../paging/page.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import type { Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
+import { HashSet } from './hash-set.ts';
 import { RecordItems } from './item-text.ts';
 import { createMatcher, keepKnownOutcomes } from './stored-matches.ts';
 

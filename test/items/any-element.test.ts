@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { conditionOn, conditionText } from '../../src/items/condition-text.ts';
 import { EACH, fieldPath, parseFieldPath } from '../../src/items/field-path.ts';
-import { conditionOn, conditionText, parseCondition } from '../../src/items/item-conditions.ts';
+import { parseCondition } from '../../src/items/item-conditions.ts';
 import { itemFilter } from '../../src/items/item-filter.ts';
 import { Items } from '../../src/items/items.ts';
 import { TimeZone, UTC } from '../../src/time/time-zone.ts';

@@ -1,13 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { conditionOn, conditionText } from '../../src/items/condition-text.ts';
 import { parseFieldPath } from '../../src/items/field-path.ts';
-import {
-  conditionOn,
-  conditionText,
-  type Operator,
-  parseCondition,
-  refuseFileOfValues,
-} from '../../src/items/item-conditions.ts';
+import { type Operator, parseCondition, refuseFileOfValues } from '../../src/items/item-conditions.ts';
 import { itemFilter } from '../../src/items/item-filter.ts';
 import { Items } from '../../src/items/items.ts';
 import { TimeZone, UTC } from '../../src/time/time-zone.ts';

@@ -1,8 +1,8 @@
-import { MISSING } from './field-cursor.ts';
-import { memberPath } from './field-path.ts';
-import { type Items, OFFSETS_PER_ITEM } from './items.ts';
-import { stringText, valueEnd } from './json-scanner.ts';
-import { createKnownCursor } from './known-cursor.ts';
+import { MISSING } from '../items/field-cursor.ts';
+import { memberPath } from '../items/field-path.ts';
+import { type Items, OFFSETS_PER_ITEM } from '../items/items.ts';
+import { stringText, valueEnd } from '../items/json-scanner.ts';
+import { createKnownCursor } from '../items/known-cursor.ts';
 
 /** In the order of `Items.fieldOffsets`. The id reveals which member is the event. */
 const FIELDS = ['publishStatus', 'createdOn', 'subscriptionId', 'eventId'];

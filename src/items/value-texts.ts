@@ -13,3 +13,12 @@ export function canonicalText(json: string): string {
   if (number === json || !isNumber(json)) return json;
   return isNumber(number) && compareNumbers(number, json) === 0 ? number : normalNumber(json);
 }
+
+/**
+ * Returns a function for the form in which texts are compared with `wanted`: lower case, and NFC unless it is
+ * ASCII. macOS and some editors write é as e and an accent.
+ */
+export function comparableForm(wanted: string): (text: string) => string {
+  const isAscii = Buffer.byteLength(wanted) === wanted.length;
+  return isAscii ? (text) => text.toLowerCase() : (text) => text.normalize('NFC').toLowerCase();
+}

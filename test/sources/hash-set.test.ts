@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { HashSet } from '../../src/items/hash-set.ts';
 import { Random } from '../../src/sandbox/random.ts';
+import { HashSet } from '../../src/sources/hash-set.ts';
 
 const HIGH = 0x1_0000_0000;
 

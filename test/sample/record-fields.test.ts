@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Items } from '../../src/items/items.ts';
-import { RECORD_FIELDS, RecordFields } from '../../src/items/record-fields.ts';
+import { RECORD_FIELDS, RecordFields } from '../../src/sample/record-fields.ts';
 import { itemsOfText } from '../../src/sources/item-text.ts';
 
 const name = fc.constantFrom(
