@@ -116,15 +116,15 @@ export const CORES: Readonly<Record<string, Core>> = {
   },
   statistics: {
     mutate: [
-      'src/stats/statistics.ts',
+      'src/stats/tallies.ts',
       'src/questions/event-groups.ts',
       'src/statistics/percentiles.ts',
       'src/questions/grouped-values.ts',
       'src/statistics/proven-rate.ts',
     ],
     tests: [
-      'test/stats/{statistics,group-events,zone-buckets,stats-percentiles}.test.ts',
-      'test/{questions/grouped-values,statistics/percentiles}.test.ts',
+      'test/stats/{tallies,group-events,zone-buckets,stats-percentiles}.test.ts',
+      'test/{questions/folds,questions/grouped-values,statistics/percentiles}.test.ts',
     ],
     without: 'more groups than memory',
     floor: 95,

@@ -17,6 +17,8 @@ import {
   windowText,
 } from '../formats/summary-words.ts';
 import { oneLine, type Table } from '../formats/table.ts';
+import { OR_EARLIER } from '../formats/table-columns.ts';
+import { recentMarks } from '../health/health-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, milliseconds } from '../time/instant.ts';
@@ -167,7 +169,7 @@ function factsOf(
       label: 'latency',
       text: `${percentilesText(latency.percentiles)} (${latency.field}, ${eventsText(latency.percentiles.count)})`,
     },
-    health.recent === '' ? undefined : { label: 'last ten', text: marks(health.recent, unicode) },
+    health.recent === '' ? undefined : { label: 'last ten', text: recentMarks(health.recent, unicode) },
     ...causes.slice(0, MAX_CAUSES).map((cause) => ({
       label: 'cause here',
       text: `${conditionLines(cause.conditions, zone).join(' and ')}: ${grouped(cause.failed)} of ${grouped(cause.events)} failed`,
@@ -206,7 +208,7 @@ function partFact(
   time: (instant: Instant) => string,
   tense: Tense,
 ): Fact {
-  const start = failingSince && `${time(failingSince)}${edge ? ' or earlier' : ''}`;
+  const start = failingSince && `${time(failingSince)}${edge ? OR_EARLIER : ''}`;
   const since = start === undefined ? '' : ` ${tense.isOver ? 'at the end, from' : 'since'} ${start}`;
   const counts = `${grouped(failed)} of ${grouped(events)} failed`;
   const was = tense.isOver ? 'was ' : '';
@@ -221,10 +223,6 @@ function silentText(
 ): string {
   const length = lengthText(milliseconds(before) - milliseconds(since));
   return `since ${time(since)}, for ${length}; usually one every ${rhythmText(1000 * usualGapSeconds)} at these hours`;
-}
-
-function marks(recent: string, unicode: boolean): string {
-  return unicode ? recent.replaceAll('F', '✗').replaceAll('S', '·') : recent.replaceAll('S', '.');
 }
 
 function isBadState(state: About['health']['state']): boolean {
@@ -245,7 +243,7 @@ function stateText({ health, outage, silence }: About, zone: TimeZone, tense: Te
   // The outage may have begun before the window.
   const isOutage = outage !== undefined && outage.until === undefined;
   const since = isOutage ? outage.since : failingSince;
-  const earlier = (isOutage ? outage.edge : edge) ? ' or earlier' : '';
+  const earlier = (isOutage ? outage.edge : edge) ? OR_EARLIER : '';
   if (!since) return tense.failing;
   const start = `${zone.shown(toSeconds(since)).replace('T', ' ')}${earlier}`;
   return tense.isOver ? `${tense.failing}, from ${start} on` : `${tense.failing} since ${start}`;
@@ -257,7 +255,7 @@ function outageText(
   zone: TimeZone,
   tense: Tense,
 ): string {
-  const from = `from ${boundText(since, zone)}${edge ? ' or earlier' : ''}`;
+  const from = `from ${boundText(since, zone)}${edge ? OR_EARLIER : ''}`;
   const length = milliseconds(until ?? lastFailed) - milliseconds(since);
   if (until) return `${from} to ${boundText(until, zone)}, ${lengthText(length)}`;
   const open = health.state === 'failing' ? `${from}, ${tense.continues}` : from;

@@ -125,8 +125,6 @@ function healthTable(report: HealthReport, { zone }: EventFilters, { isOver, con
     return `${length}, usually every ${rhythmText(1000 * usualGapSeconds)}`;
   };
   const isFailing = rows.some(({ failingSince }) => failingSince !== undefined);
-  const marks = (recent: string) =>
-    unicode ? recent.replaceAll('F', '✗').replaceAll('S', '·') : recent.replaceAll('S', '.');
   return {
     heads: [
       ...(isNamed ? [forHead] : []),
@@ -159,9 +157,13 @@ function healthTable(report: HealthReport, { zone }: EventFilters, { isOver, con
       time(row.lastFailed),
       ...(hasErrors ? [row.lastError ?? NONE] : []),
       time(row.lastSuccess),
-      marks(row.recent),
+      recentMarks(row.recent, unicode),
     ]),
   };
+}
+
+export function recentMarks(recent: string, unicode: boolean): string {
+  return unicode ? recent.replaceAll('F', '✗').replaceAll('S', '·') : recent.replaceAll('S', '.');
 }
 
 /** The beginning of a GUID and an ellipsis. */

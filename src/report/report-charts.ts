@@ -1,7 +1,7 @@
 import type { Table } from '../formats/table.ts';
 import type { TableCell } from '../formats/table-columns.ts';
-import type { Stats } from '../stats/statistics.ts';
-import { timeLabels } from '../stats/statistics-text.ts';
+import { timeLabels } from '../stats/stats-text.ts';
+import type { Stats } from '../stats/tallies.ts';
 import { shortened, terminalSafe, unicodeEscape } from '../terminal/terminal-text.ts';
 
 /** Bars are left out on a narrow page, where their figures suffice. */

@@ -17,7 +17,7 @@ import {
   withEventSource,
 } from '../sources/event-source.ts';
 import type { Division } from '../stats/buckets.ts';
-import { type Stats, statsOfTable } from '../stats/statistics.ts';
+import { type Stats, statsOfTable } from '../stats/tallies.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 
 export interface ReportData {

@@ -18,6 +18,7 @@ import { prettyJson } from '../formats/json.ts';
 import { conditionTexts } from '../formats/summary.ts';
 import { anyText, boundText, isOpen, isPast } from '../formats/summary-words.ts';
 import type { Table } from '../formats/table.ts';
+import { OR_EARLIER } from '../formats/table-columns.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { createRowReader, errorField } from '../items/item-columns.ts';
 import type { Items } from '../items/items.ts';
@@ -27,8 +28,8 @@ import type { Health } from '../questions/health-row.ts';
 import { mixText, unknownOutcomesText } from '../sources/event-source.ts';
 import { inOrderOfClock } from '../stats/clock-groups.ts';
 import { groupTable } from '../stats/groups-text.ts';
-import type { Stats } from '../stats/statistics.ts';
-import { talliesTable, timeTable, UNLISTED } from '../stats/statistics-text.ts';
+import { talliesTable, timeTable, UNLISTED } from '../stats/stats-text.ts';
+import type { Stats } from '../stats/tallies.ts';
 import { plain } from '../terminal/palette.ts';
 import { grouped, percent, shortened } from '../terminal/terminal-text.ts';
 import { knownInstant } from '../time/instant.ts';
@@ -208,7 +209,7 @@ function stateText(
   isOver: boolean,
 ): string {
   if (state === 'failing' && failingSince)
-    return `${isOver ? 'failing at the end, from' : 'failing since'} ${boundText(failingSince, zone)}${edge ? ' or earlier' : ''}`;
+    return `${isOver ? 'failing at the end, from' : 'failing since'} ${boundText(failingSince, zone)}${edge ? OR_EARLIER : ''}`;
   if (state === 'failing' || state === 'off' || state === 'gone') return state;
   return lastFailed ? `last failure ${boundText(lastFailed, zone)}` : '-';
 }

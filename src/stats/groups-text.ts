@@ -20,8 +20,8 @@ import { type NumberSample, percentilesJson } from '../statistics/percentiles.ts
 import { eventsText, grouped, groupedDigits, percent } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { inOrderOfClock } from './clock-groups.ts';
-import type { Stats } from './statistics.ts';
-import { spanText } from './statistics-text.ts';
+import { spanText } from './stats-text.ts';
+import type { Stats } from './tallies.ts';
 
 interface GroupsOfWindow {
   readonly groups: EventGroups;

@@ -27,8 +27,8 @@ import {
   percentileCells,
   percentilesOfAll,
 } from './groups-text.ts';
-import { bucketLabel, spanJson, spanText, timeLabels } from './statistics-text.ts';
 import { readForGroups } from './stats.ts';
+import { bucketLabel, spanJson, spanText, timeLabels } from './stats-text.ts';
 
 interface BucketOfNumbers extends BucketSpan {
   readonly groups: EventGroups;

@@ -100,10 +100,7 @@ function checkFlags({ by, percentiles, limit, buckets, ndjson, output }: Flags):
 }
 
 async function printCounts(call: Call<Flags>, options: ReturnType<typeof summaryOptions>): Promise<void> {
-  const [{ askStats }, { printStats }] = await Promise.all([
-    import('./stats.ts'),
-    import('./statistics-text.ts'),
-  ]);
+  const [{ askStats }, { printStats }] = await Promise.all([import('./stats.ts'), import('./stats-text.ts')]);
   const { stats, ...asked } = await askStats(call, { ...options, buckets: call.flags.buckets });
   if (stats.moved)
     call.reporter.warning(

@@ -12,7 +12,7 @@ import {
   withEventSource,
 } from '../sources/event-source.ts';
 import type { Division } from './buckets.ts';
-import { gatherStats, type Stats, statsOfTable } from './statistics.ts';
+import { gatherStats, type Stats, statsOfTable } from './tallies.ts';
 
 /** The service counts if it can apply the filters; otherwise the events are read. */
 export async function askStats(

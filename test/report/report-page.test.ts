@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { escaped, html, tableHtml, timeChart } from '../../src/report/report-charts.ts';
 import { failuresTable } from '../../src/report/report-page.ts';
-import type { Stats } from '../../src/stats/statistics.ts';
+import type { Stats } from '../../src/stats/tallies.ts';
 import { shortened } from '../../src/terminal/terminal-text.ts';
 import { type Instant, instantAt } from '../../src/time/instant.ts';
 import { UTC } from '../../src/time/time-zone.ts';

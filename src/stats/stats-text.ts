@@ -15,7 +15,7 @@ import { milliseconds, utcText } from '../time/instant.ts';
 import { durationText, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
 import { offsetText, type TimeZone } from '../time/time-zone.ts';
 import type { BucketSpan } from './buckets.ts';
-import { type Bucket, failureRate, type Stats, type Tally } from './statistics.ts';
+import { type Bucket, failureRate, type Stats, type Tally } from './tallies.ts';
 
 /** `name` is the service's host or the path of stored events; `unknownOutcomes` events are left out. */
 export async function printStats(

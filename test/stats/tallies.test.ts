@@ -7,7 +7,7 @@ import type { Query } from '../../src/paging/event-query.ts';
 import { OutcomeTable } from '../../src/questions/outcome-table.ts';
 import { provenRate } from '../../src/statistics/proven-rate.ts';
 import { divideTime } from '../../src/stats/buckets.ts';
-import { byFailure, failureRate, gatherStats, statsOfTable } from '../../src/stats/statistics.ts';
+import { byFailure, failureRate, gatherStats, statsOfTable } from '../../src/stats/tallies.ts';
 import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/time/instant.ts';
 import { TimeZone, UTC } from '../../src/time/time-zone.ts';
 import { sampleSize } from '../support/seed.ts';

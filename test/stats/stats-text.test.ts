@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { loadDraw } from '../../src/formats/table-drawing.ts';
-import type { Stats } from '../../src/stats/statistics.ts';
-import { statsLines, timeTable } from '../../src/stats/statistics-text.ts';
+import { statsLines, timeTable } from '../../src/stats/stats-text.ts';
+import type { Stats } from '../../src/stats/tallies.ts';
 import { cellWidth, loadWidths } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import { type Instant, parseInstant } from '../../src/time/instant.ts';

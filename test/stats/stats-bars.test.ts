@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bar, rateScale } from '../../src/stats/statistics-text.ts';
+import { bar, rateScale } from '../../src/stats/stats-text.ts';
 
 describe('a bar', () => {
   test.each([
