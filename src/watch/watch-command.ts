@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { addCommandArgument, type Call, typedWords } from '../command.ts';
+import { addCommandArgument, type Call } from '../command.ts';
 import type { Output } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { addFilterFlags } from '../filters/filter-flags.ts';
@@ -20,16 +20,16 @@ import { shellText } from '../shell-words.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { durationText } from '../time/lengths.ts';
 import type { RepeatedCommandOptions } from './command-runner.ts';
+import { type RepeatedCommandFlags, repeatedCommandOf } from './repeated-command-flags.ts';
 import type { EventWatchOptions, WriterParts } from './watch-run.ts';
 
-interface Flags extends EventFlags {
+interface Flags extends EventFlags, RepeatedCommandFlags {
   readonly interval?: number;
   readonly overlap?: number;
   readonly limit?: number;
   readonly count?: number;
   readonly timeout?: number;
   readonly state?: string;
-  readonly retryFor?: number;
 }
 
 const INTERVAL_MS = 15_000;
@@ -109,18 +109,8 @@ export function declare(command: Command): void {
 function optionsOf(call: Call<Flags>) {
   const { flags, args: words } = call;
   const { interval = INTERVAL_MS, overlap = OVERLAP_MS, timeout, state } = flags;
-  const isRun = words.length > 0;
-  // `-- $COMMAND` with the variable unset must not print the events instead, which would count them as
-  // handled.
-  if (!isRun && typedWords(call.commands.root).behind.length > 0)
-    throw new UsageError('the command after -- is missing', {
-      next: 'give the program and its arguments there, or leave -- out to print the events',
-    });
-  if (isRun) refuseFormat(flags);
-  else if (flags.retryFor !== undefined)
-    throw new UsageError('--retry-for needs a command to run for each event', {
-      next: 'give the command at the end of the line, after --',
-    });
+  const command = repeatedCommandOf(call, 'event');
+  if (command) refuseFormat(flags);
   const { filters, format, concurrency } = eventOptions(call);
   const times = { interval: spelled(flags.interval), overlap: spelled(flags.overlap) };
   const kept = { ...flags, ...times, retryFor: spelled(flags.retryFor) };
@@ -134,16 +124,16 @@ function optionsOf(call: Call<Flags>) {
     limit: limitOf(flags),
     timeout,
     state,
-    isSampled: isTable && !isRun,
-    resumeWords: isRun ? [...resumeFlags, '--', ...words] : resumeFlags,
-    batch: isRun ? 1 : PRINTED_TOGETHER,
-    done: isRun ? 'were handled' : 'came',
+    isSampled: isTable && !command,
+    resumeWords: command ? [...resumeFlags, '--', ...words] : resumeFlags,
+    batch: command ? 1 : PRINTED_TOGETHER,
+    done: command ? 'were handled' : 'came',
   };
   return {
     watch,
     // A jq program runs on each event.
     format: { ...format, format: format.jq === undefined ? format.format : ('ndjson' as const) },
-    run: isRun ? { words, retryForMs: flags.retryFor ?? Number.POSITIVE_INFINITY } : undefined,
+    command,
   };
 }
 
@@ -158,7 +148,7 @@ function refuseFormat(flags: Flags): void {
 
 export async function run(call: Call<Flags>): Promise<void> {
   const options = optionsOf(call);
-  if (options.run) await runForEach(options.run, options.watch, call);
+  if (options.command) await runForEach(options.command, options.watch, call);
   else await printEach(options, call);
 }
 

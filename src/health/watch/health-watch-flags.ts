@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { addCommandArgument, type Call, typedWords } from '../../command.ts';
+import { addCommandArgument, type Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { type EventFlags, summaryOptions, typedFlags } from '../../formats/format-flags.ts';
 import { FORMAT_NAMES } from '../../formats/format-registry.ts';
@@ -7,10 +7,15 @@ import type { FieldPath } from '../../items/field-path.ts';
 import { duration, fileName, wholeNumber } from '../../settings/flag-values.ts';
 import { Flag } from '../../settings/flags.ts';
 import { durationMs, durationText } from '../../time/lengths.ts';
+import {
+  isCommandTyped,
+  type RepeatedCommandFlags,
+  repeatedCommandOf,
+} from '../../watch/repeated-command-flags.ts';
 import { refuseStatuses, SUBSCRIPTION } from '../health-subject.ts';
 import type { HealthWatchOptions } from './health-watch.ts';
 
-export interface HealthWatchFlags extends EventFlags {
+export interface HealthWatchFlags extends EventFlags, RepeatedCommandFlags {
   readonly by?: readonly FieldPath[];
   readonly watch?: true;
   readonly interval?: number;
@@ -19,7 +24,6 @@ export interface HealthWatchFlags extends EventFlags {
   readonly afterFailures?: number;
   readonly remind?: number;
   readonly check?: true;
-  readonly retryFor?: number;
 }
 
 const INTERVAL_MS = 60_000;
@@ -67,16 +71,12 @@ function givenOf(names: readonly string[], flags: HealthWatchFlags): string | un
   return typedFlags(flags, names)[0];
 }
 
-function isCommandTyped({ commands }: Pick<Call, 'commands'>): boolean {
-  return typedWords(commands.root).behind.length > 0;
-}
-
 export function refuseWatchFlags(call: Call<HealthWatchFlags>): void {
   const flag = givenOf(OF_WATCH, call.flags) ?? (isCommandTyped(call) ? 'a command after --' : undefined);
   if (flag !== undefined) throw new UsageError(`${flag} needs --watch`, { next: 'add --watch' });
 }
 
-/** Throws `UsageError` for flags that contradict `--watch`, or depend on a command. */
+/** Throws `UsageError` for flags that contradict `--watch`. */
 function checkWatchFlags(call: Call<HealthWatchFlags>): void {
   const { flags, args } = call;
   const isRun = args.length > 0;
@@ -87,28 +87,20 @@ function checkWatchFlags(call: Call<HealthWatchFlags>): void {
     throw new UsageError(`${flag} and --watch${isRun ? ' with a command' : ''} contradict each other`, {
       next: `leave ${flag} out; a watch prints text, --ndjson or what --jq makes of a change, or runs a command`,
     });
-  if (isCommandTyped(call) && !isRun)
-    throw new UsageError('the command after -- is missing', {
-      next: 'give the program and its arguments there, or leave -- out to print the changes',
-    });
-  if (flags.retryFor !== undefined && !isRun)
-    throw new UsageError('--retry-for needs a command to run for each change', {
-      next: 'give the command at the end of the line, after --',
-    });
 }
 
-/** Throws `UsageError` also for a command that is no program, since the first change may come hours later. */
+/** Throws `UsageError` also for a program that is missing: the first change would reveal it, hours later. */
 export async function healthWatchOptions(call: Call<HealthWatchFlags>): Promise<HealthWatchOptions> {
   checkWatchFlags(call);
-  const { flags, context, args: words } = call;
+  const command = repeatedCommandOf(call, 'change');
+  const { flags, context } = call;
   const { after, ...others } = flags;
   const lengthMs = after === undefined ? 0 : lengthOf(after);
   const { filters, concurrency, format: shown } = summaryOptions({ ...call, flags: others }, FORMAT_NAMES);
   refuseStatuses(filters);
-  const isRun = words.length > 0;
-  if (isRun) {
+  if (command) {
     const { requireProgram } = await import('../../watch/command-runner.ts');
-    await requireProgram(words[0] as string, context);
+    await requireProgram(command.words[0] as string, context);
   }
   return {
     filters,
@@ -123,7 +115,7 @@ export async function healthWatchOptions(call: Call<HealthWatchFlags>): Promise<
     asksEndpoint: flags.check === true,
     isJson: shown.format === 'ndjson',
     jq: flags.jq,
-    command: isRun ? { words, retryForMs: flags.retryFor ?? Number.POSITIVE_INFINITY } : undefined,
+    command,
   };
 }
 
