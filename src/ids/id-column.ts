@@ -46,16 +46,16 @@ export function chooseColumn(
   columns: readonly ColumnFacts[],
   field: string | undefined,
 ): IdColumn | undefined {
-  const holders = columns
-    .map(({ name, guids }, index) => ({ name, guids, index }))
+  const numbered = columns.map((column, index) => ({ ...column, index }));
+  const holders = numbered
     .filter(({ guids }) => guids > 0)
     .sort((one, other) => likelihoodOf(other.name) - likelihoodOf(one.name) || other.guids - one.guids);
-  const index = field === undefined ? holders[0]?.index : indexOfColumn(columns, field);
-  const chosen = index === undefined ? undefined : columns[index];
-  if (index === undefined || chosen === undefined) return undefined;
-  const others = holders.filter((other) => other.index !== index).map(({ name }) => name);
-  const isGuessed = field === undefined && others.length > 0 && likelihoodOf(chosen.name) < SURE;
-  return { index, name: chosen.name, others, isGuessed };
+  const chosen = field === undefined ? holders[0] : numbered[indexOfColumn(columns, field)];
+  if (chosen === undefined) return undefined;
+  const { index, name } = chosen;
+  const others = holders.filter((other) => other !== chosen).map((other) => other.name);
+  const isGuessed = field === undefined && others.length > 0 && likelihoodOf(name) < SURE;
+  return { index, name, others, isGuessed };
 }
 
 /** Returns the column named most like one of ids; undefined if there is none. */

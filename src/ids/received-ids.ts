@@ -9,7 +9,7 @@ import { parseFieldPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
 import { isObject, pastedGuid } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
-import { isObjectText, itemsOfText } from '../sources/item-text.ts';
+import { BYTE_ORDER_MARK, isObjectText, itemsOfText } from '../sources/item-text.ts';
 import { decompressed, isParquet, parquetFile } from '../sources/stored-place.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { grouped } from '../terminal/terminal-text.ts';
@@ -83,17 +83,17 @@ const HEAD_BYTES = 1 << 18;
 async function readText(ids: IdCounter, stream: Readable): Promise<void> {
   const pieces = asUtf8(decompressed(stream, '--received'))[Symbol.asyncIterator]();
   let head: Buffer = Buffer.alloc(0);
-  let isWhole = false;
-  while (head.length < HEAD_BYTES && !isWhole) {
+  while (head.length < HEAD_BYTES) {
     const { value, done } = await pieces.next();
-    isWhole = done === true;
-    if (value) head = Buffer.concat([head, value]);
+    if (done) break;
+    head = Buffer.concat([head, value]);
   }
+  if (head.indexOf(BYTE_ORDER_MARK) === 0) head = head.subarray(BYTE_ORDER_MARK.length);
   const all = (async function* () {
     yield head;
     for (let next = await pieces.next(); !next.done; next = await pieces.next()) yield next.value;
   })();
-  const text = head.toString().replace(/^\ufeff/, '');
+  const text = head.toString();
   // An array of strings is read as plain text.
   if (isObjectText(text.slice(0, 1000))) return await readJson(ids, all);
   const form = tableFormOf(text, ids.field);
@@ -304,7 +304,6 @@ class IdCounter {
   }
 }
 
-function isWord(byte: number | undefined): boolean {
-  if (byte === undefined) return false;
+function isWord(byte = 0): boolean {
   return (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a);
 }

@@ -26,10 +26,11 @@ test.each<[names: string[], found: number | undefined]>([
   [['x', 'event key'], 1],
   [['time', 'example'], 1],
   [['time', 'uuid'], 1],
-  [['identity', 'ideas', 'my_id', 'events', 'eventIds'], undefined],
+  [['identity', 'ideas', 'my_id', 'events', 'eventIds', 'prevent'], undefined],
   [[], undefined],
   // The path with the fewest steps, then the first.
-  [['data.eventId', 'eventId', 'EventId'], 1],
+  [['data.eventId', 'event (id)', 'EventId'], 1],
+  [['a.event_id', 'Event----------ID'], 1],
 ])('of the columns %j the one named for ids is %j', (names, found) => {
   expect(columnNamedForIds(names.map((name) => ({ name })))).toBe(found);
 });
@@ -72,7 +73,14 @@ test.each([
 });
 
 test('a column whose name is a number is found by its name', () => {
-  expect(chooseColumn([...columnsOf({ a: 1 }), { name: '1', guids: 1 }], '1')?.index).toBe(1);
+  const columns = ['a', '1', '2'].map((name) => ({ name, guids: 1 }));
+  expect(chooseColumn(columns, '1')?.index).toBe(1);
+  expect(chooseColumn(columns.slice(2).concat(columns), '2')?.index).toBe(0);
+});
+
+test('a column is found by a number of several digits', () => {
+  const columns = Array.from({ length: 12 }, (_, index) => ({ name: `c${index}`, guids: 0 }));
+  expect(chooseColumn(columns, '12')?.name).toBe('c11');
 });
 
 test.each(['0', '3', 'x1', '1x', ''])('there is no column %j', (field) => {

@@ -27,6 +27,8 @@ test.each<[title: string, text: string, form: string | undefined]>([
   ['a table without a header', `${A},x\n${B},y\n`, ', 1=2 2=0, no header'],
   ['line ends of Windows, and empty lines', `\r\nid,n\r\n\r\n${A},x\r\n,\r\n${B},y\r\n`, ', id=2 n=0'],
   ['quoted cells', `"id","a ""b"", c"\n"${A}","1\n2"\n`, ', id=1 a "b", c=0'],
+  ['names with quotes', ` "id" ,5"x",a"b"\n${A},1,2\n`, ', id=1 5"x"=0 a"b"=0'],
+  ['a name with a quoted start', `id,"a" b\n${A},1\n`, ', id=1 "a" b=0'],
   ['quotes within cells', `id,a,b\n${A},5",x\n${B},y,6"\n${C},7,8\n`, ', id=3 a=0 b=0'],
   ['a last row that is cut off', `id,note\n${A},x\n${B}`, ', id=1 note=0'],
   ['a last row without a line end', `id,note\n${A},x`, ', id=1 note=0'],
@@ -34,6 +36,7 @@ test.each<[title: string, text: string, form: string | undefined]>([
   ['a row in ten with other cells', `id,n\n${`${A},x\n`.repeat(9)}${B}\n`, ', id=2 n=0'],
   ['a row in nine with other cells', `id,n\n${`${A},x\n`.repeat(8)}${B}\n`, undefined],
   ['a header alone', 'id,note\n', undefined],
+  ['a single row', `${A},x\n`, undefined],
   ['a table without a GUID', 'id,note\n1,x\n', undefined],
   ['a list of ids', `${A}\n${B}\n`, undefined],
   ['no text', '', undefined],
@@ -95,6 +98,8 @@ test.each<[text: string, form: Partial<TableForm>, cells: string[], isWhole: boo
   ['1\t"2\n3\t4\n', TABS, ['"2', '4'], true],
   ['+--+--+\n|a |b |\n+--+--+\n|1 |2 |\n+--+--+\n', PIPES, ['1'], true],
   ['a|b\n:--|--:\n1|2\n=|=\n(1 row)\n', PIPES, ['2'], true],
+  ['a|b\n1|2\n(12 rows) \r\n', PIPES, ['2'], true],
+  ['a|b\n(x) (2 rows)|3\n(2 rows) x|4\n', PIPES, ['3', '4'], true],
   ['a|b\n1|(2 rows)\n(2|rows)\n(x)|2\n(2)', PIPES, ['(2 rows)', 'rows)', '2'], false],
 ])('the second cells of %j with %j are %j', (text, form, cells, isWhole) => {
   expect(readColumn([text], 1, form)).toEqual({ cells, isWhole });
