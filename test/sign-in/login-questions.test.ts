@@ -233,9 +233,19 @@ describe('a provider that names no issuer', () => {
     at.control.behaviour.metadata = (whole) => whole;
     const login = startLogin();
     expect(await login.finished).toMatchObject({ code: 4, stderr: expect.stringMatching(refusal) });
+    at.control.behaviour.metadata = ({ authorization_response_iss_parameter_supported: _, ...rest }) => rest;
+    // Each of both documents is asked for twice.
     const failure = { kind: 'status', status: 503 } as const;
-    at.control.fault('metadata', failure, failure);
+    at.control.fault('metadata', failure, failure, failure, failure);
     expect(await startLogin().finished).toMatchObject({ code: 4, stderr: expect.stringMatching(refusal) });
+    expect(at.exchanges()).toBe(0);
+  });
+
+  test('is not asked about if the answer names another', async () => {
+    at.control.behaviour.redirectIssuer = 'https://other.example';
+    const { code, stderr } = await startLogin().finished;
+    expect(code).toBe(4);
+    expect(stderr).toContain('error: the answer to the sign-in names the issuer https://other.example, not');
     expect(at.exchanges()).toBe(0);
   });
 });

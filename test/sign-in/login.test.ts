@@ -4,10 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { resolveSettings } from '../../src/settings/settings.ts';
 import { checkResponse, expectedOf } from '../../src/sign-in/authorization.ts';
 import { changed, redirectOf, visit } from '../support/browser.ts';
+import { clock } from '../support/clock.ts';
+import { thisMachine } from '../support/context.ts';
 import { startHooktrail } from '../support/program.ts';
 import { editJson } from '../support/sandbox.ts';
 import { sampleOf } from '../support/seed.ts';
-import { useSigningIn } from '../support/signing-in.ts';
+import { startRefreshing, useSigningIn } from '../support/signing-in.ts';
 
 const at = useSigningIn();
 
@@ -128,6 +130,49 @@ test('a second profile does not become the default', async () => {
   await at.signIn();
   await at.run(['login', '--profile', 'staging']);
   expect(await configOf()).toMatchObject({ profile: 'default', profiles: { staging: { store: 'file' } } });
+});
+
+test('signing in again keeps the other settings of the profile', async () => {
+  await at.signIn();
+  await at.run(['config', 'set', 'timezone', 'Europe/Berlin']);
+  await at.signIn();
+  expect(await configOf()).toMatchObject({ profiles: { default: { timezone: 'Europe/Berlin' } } });
+});
+
+test('the store is saved even if it is the default', async () => {
+  const { HOOKTRAIL_STORE: _, ...env } = at.env;
+  const machine = { ...thisMachine(), platform: 'darwin' as const };
+  expect((await at.run(['login'], { env, context: { machine } })).code).toBe(0);
+  expect(await configOf()).toMatchObject({ profiles: { default: { store: 'keychain' } } });
+});
+
+test('an interrupt waits until the tokens are stored', async () => {
+  await using due = await startRefreshing();
+  let login: ReturnType<typeof due.start> | undefined;
+  due.control.fault('token', {
+    kind: 'run',
+    run: async () => {
+      login = due.start(['login']);
+      await expect.poll(() => due.exchanges()).toBe(2);
+      // It keeps checking the lock that the refresh holds.
+      await clock.slept(20);
+      login.kill('SIGINT');
+    },
+  });
+  await due.run(['token']);
+  const result = await login?.finished;
+  expect(result?.stderr).toContain('Signed in at');
+  expect([due.exchanges(), result?.code]).toEqual([2, 130]);
+});
+
+test('a new sign-in forgets that an earlier one could not be renewed', async () => {
+  await using due = await startRefreshing();
+  due.control.fault('token', { kind: 'status', status: 400, body: '{"error":"invalid_grant"}' });
+  expect((await due.run(['token'])).code).toBe(4);
+  const profile = async () => JSON.parse((await due.run(['profiles', '--json'])).stdout)[0];
+  expect(await profile()).toMatchObject({ signedIn: false });
+  await due.signIn();
+  expect(await profile()).toMatchObject({ signedIn: true });
 });
 
 test('an exchange whose connection breaks cannot be repeated: one signs in again', async () => {
