@@ -192,4 +192,9 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/sign-in/{authorization,provider-metadata,token-endpoint}.test.ts'],
     floor: 95,
   },
+  session: {
+    mutate: ['src/sign-in/session.ts'],
+    tests: ['test/sign-in/session.test.ts'],
+    floor: 95,
+  },
 };
