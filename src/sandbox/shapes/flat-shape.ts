@@ -1,4 +1,4 @@
-import { categoryOf, type StoredEvent, sequenceText } from '../store/event-item.ts';
+import { categoryOf, type FilteredMembers, type StoredEvent, sequenceText } from '../store/event-item.ts';
 import type { ServiceShape } from './service-shape.ts';
 
 export const flatShape: ServiceShape = {
@@ -12,7 +12,14 @@ export const flatShape: ServiceShape = {
 function flatItemText(event: StoredEvent): string {
   const { eventId, eventType, createdOn, publishStatus, subscriptionId, marketplaces, details } = event;
   if (event.json !== undefined) return event.json;
-  const members = JSON.stringify({ eventId, eventType, createdOn, publishStatus, subscriptionId });
+  const filtered = {
+    eventId,
+    eventType,
+    createdOn,
+    publishStatus,
+    subscriptionId,
+  } satisfies FilteredMembers & Pick<StoredEvent, 'createdOn'>;
+  const members = JSON.stringify(filtered);
   const { id, name, version, amount, currency, actor } = details;
   const type = JSON.stringify(categoryOf(eventType));
   const resource = `{"type":${type},"id":"${id}","name":${name},"version":${version}}`;

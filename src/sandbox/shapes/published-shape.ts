@@ -1,5 +1,12 @@
 import { Random } from '../random.ts';
-import { categoryOf, drawAmount, randomGuid, type StoredEvent, sequenceText } from '../store/event-item.ts';
+import {
+  categoryOf,
+  drawAmount,
+  type FilteredMembers,
+  randomGuid,
+  type StoredEvent,
+  sequenceText,
+} from '../store/event-item.ts';
 import type { ServiceShape } from './service-shape.ts';
 
 /**
@@ -49,7 +56,8 @@ function eventText(event: StoredEvent): string {
   const way = `"partition":"${random.pick(PARTITIONS)}","correlationId":"${randomGuid(random)}"`;
   const message = `"messageId":"${randomGuid(random)}","subscriptionId":"${subscriptionId}"`;
   const headers = `{${message},"marketplaceIds":${JSON.stringify(marketplaces)}}`;
-  const known = `"eventId":"${eventId}","eventType":${JSON.stringify(eventType)}`;
+  const filtered = { eventId, eventType } satisfies Omit<FilteredMembers, 'subscriptionId' | 'publishStatus'>;
+  const known = JSON.stringify(filtered).slice(1, -1);
   return `{${known},${subject},${origin},${way},"headers":${headers},"body":${bodyText(event, random)}}`;
 }
 

@@ -76,6 +76,9 @@ export interface StoredEvent {
   json?: string | undefined;
 }
 
+/** The members that a search filters by: items have them in every shape. */
+export type FilteredMembers = Pick<StoredEvent, 'subscriptionId' | 'eventId' | 'publishStatus' | 'eventType'>;
+
 const json = (values: readonly string[]) => values.map((value) => JSON.stringify(value));
 
 const names = json([

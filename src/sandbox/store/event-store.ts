@@ -4,6 +4,7 @@ import {
   createdOnText,
   drawDetails,
   eventTypes,
+  type FilteredMembers,
   type PublishStatus,
   randomGuid,
   type StoredEvent,
@@ -14,8 +15,7 @@ import { causes, type History } from './seeded-history.ts';
  * Events must match all members. `after` and `before` are exclusive (service description, part 4) and in the
  * form of `sortableTime`.
  */
-export interface EventFilter
-  extends Partial<Pick<StoredEvent, 'subscriptionId' | 'eventId' | 'publishStatus' | 'eventType'>> {
+export interface EventFilter extends Partial<FilteredMembers> {
   after?: string;
   before?: string;
 }
