@@ -40,19 +40,27 @@ export interface FormatFlags {
   readonly header?: boolean;
 }
 
+type FormatFlagName = Exclude<keyof FormatFlags, 'header'> | 'noHeader';
+
+const formatFlags: Readonly<Record<FormatFlagName, true>> = {
+  output: true,
+  json: true,
+  ndjson: true,
+  csv: true,
+  csvRaw: true,
+  csvBom: true,
+  csvDelimiter: true,
+  noHeader: true,
+  fields: true,
+  jq: true,
+};
+
 /** The flags of `addFormatFlags`. */
-export const FORMAT_FLAGS = [
-  'output',
-  'json',
-  'ndjson',
-  'csv',
-  'csvRaw',
-  'csvBom',
-  'csvDelimiter',
-  'noHeader',
-  'fields',
-  'jq',
-] as const satisfies readonly (keyof FormatFlags | 'noHeader')[];
+export const FORMAT_FLAGS = Object.keys(formatFlags) as readonly FormatFlagName[];
+
+/** The formats with a flag of their own, such as `--csv`. */
+const FLAG_FORMATS = FORMAT_NAMES.filter((name) => name in formatFlags) as readonly (FormatName &
+  FormatFlagName)[];
 
 /** Returns the named flags as typed, `--no-header` for `noHeader`. */
 export function typedFlags(flags: FormatFlags, names: readonly string[] = FORMAT_FLAGS): string[] {
@@ -144,9 +152,7 @@ function askedFormat(flags: FormatFlags, offered: readonly FormatName[]): AskedF
   const asked = new Map<FormatName, string>();
   if (flags.output !== undefined)
     asked.set(oneOf('--output', offered, formatSynonyms())(flags.output), `--output ${flags.output}`);
-  const given = new Map<string, unknown>(Object.entries(flags));
-  for (const name of FORMAT_NAMES)
-    if (registry[name].hasFlag && given.get(name) && !asked.has(name)) asked.set(name, `--${name}`);
+  for (const name of FLAG_FORMATS) if (flags[name] && !asked.has(name)) asked.set(name, `--${name}`);
   const typed = [...asked.values()];
   const others = typed.slice(0, -1).join(', ');
   if (others) throw new UsageError(`${others} and ${typed.at(-1)} contradict each other: give one`);

@@ -2,7 +2,6 @@ import { type Advice, advise, hooktrail } from '../advice.ts';
 
 export interface Format {
   readonly synonyms: readonly string[];
-  readonly hasFlag?: true;
   readonly isJson?: true;
   readonly hasTitles?: true;
   /** Prints columns instead of whole items. */
@@ -16,9 +15,9 @@ export type FormatName = 'table' | 'json' | 'ndjson' | 'csv' | 'markdown';
 
 export const formats: Readonly<Record<FormatName, Format>> = {
   table: { synonyms: ['text', 'pretty', 'wide'], hasTitles: true, hasColumns: true, isForPeople: true },
-  json: { synonyms: ['yaml', 'yml'], hasFlag: true, isJson: true },
-  ndjson: { synonyms: ['jsonl', 'lines'], hasFlag: true, isJson: true, hasOnlyRecords: true },
-  csv: { synonyms: ['excel'], hasFlag: true, hasTitles: true, hasColumns: true, hasOnlyRecords: true },
+  json: { synonyms: ['yaml', 'yml'], isJson: true },
+  ndjson: { synonyms: ['jsonl', 'lines'], isJson: true, hasOnlyRecords: true },
+  csv: { synonyms: ['excel'], hasTitles: true, hasColumns: true, hasOnlyRecords: true },
   markdown: { synonyms: ['md'], hasColumns: true, isForPeople: true },
 };
 
@@ -37,7 +36,7 @@ export function formatSynonyms(): Readonly<Record<string, FormatName>> {
 
 export function formatOfFile(file: string): FormatName | undefined {
   const ending = endingOf(file);
-  return formatSynonyms()[ending] ?? FORMAT_NAMES.find((name) => name === ending);
+  return FORMAT_NAMES.find((name) => name === ending) ?? formatSynonyms()[ending];
 }
 
 const FOREIGN_ENDINGS: readonly { readonly endings: string; readonly next: Advice }[] = [
