@@ -42,37 +42,41 @@ export async function findSilences<One extends Watched>(
   const end = milliseconds(now);
   const history = { start: end - HISTORY_MS, end };
   const silences = new Map<One, Silence>();
-  const isCounted = source.count !== undefined && watched.every(({ chosen }) => !chosen.runHere);
-  const lasts: (Instant | undefined)[] = [];
-  for (const { chosen, last } of watched)
-    lasts.push(last ?? (isCounted ? await newestIn(source, chosen, history) : undefined));
-  const recent = isCounted ? await recentNumbers(source.count, watched, lasts, end) : undefined;
-  for (const [index, one] of watched.entries()) {
-    const last = lasts[index];
-    const hasRecent = last && recent && Math.min(...(recent[index] as readonly number[])) >= MIN_EVENTS;
-    const silence = recent
-      ? hasRecent && (await silenceByCounts(source, one.chosen, last, history))
-      : await silenceOfTimes(source, one.chosen, history);
+  const note = (one: One, silence: Silence | undefined) => {
     if (silence) silences.set(one, silence);
+  };
+  const { count } = source;
+  if (!count || watched.some(({ chosen }) => chosen.runHere)) {
+    for (const one of watched) note(one, await silenceOfTimes(source, one.chosen, history));
+    return silences;
   }
+  const lasts = new Map<One, Instant>();
+  for (const one of watched) {
+    const last = one.last ?? (await newestIn(source, one.chosen, history));
+    if (last) lasts.set(one, last);
+  }
+  for (const [one, last] of await withRecentEvents(count, lasts, end))
+    note(one, await silenceByCounts(source, one.chosen, last, history));
   return silences;
 }
 
-/** Counts the compared spans of the last two weeks, in one batch. */
-async function recentNumbers(
+/** Keeps those with events in the compared spans of the last two weeks, which are counted in one batch. */
+async function withRecentEvents<One extends Watched>(
   count: NonNullable<EventSource['count']>,
-  watched: readonly Watched[],
-  lasts: readonly (Instant | undefined)[],
+  lasts: ReadonlyMap<One, Instant>,
   end: number,
-): Promise<number[][]> {
-  const queries = watched.map(({ chosen }, index) => {
-    const last = lasts[index];
-    const spans = last ? comparedSpans(milliseconds(last), end).slice(0, 2) : [];
-    return spans.map((span) => chosen.queriesWithin(boundsOf(span)));
+): Promise<readonly (readonly [One, Instant])[]> {
+  const asked = [...lasts].map(([one, last]) => {
+    const spans = comparedSpans(milliseconds(last), end).slice(0, 2);
+    return { one, last, queries: spans.map((span) => one.chosen.queriesWithin(boundsOf(span))) };
   });
-  const counts = (await count(queries.flat(2))).values();
+  const counts = (await count(asked.flatMap(({ queries }) => queries.flat()))).values();
   const sumOf = (some: readonly Query[]) => some.reduce((sum) => sum + (counts.next().value as number), 0);
-  return queries.map((spans) => (spans.length === 0 ? [0] : spans.map(sumOf)));
+  return asked.flatMap(({ one, last, queries }) => {
+    const numbers = queries.map(sumOf);
+    const hasEvents = numbers.length > 0 && Math.min(...numbers) >= MIN_EVENTS;
+    return hasEvents ? [[one, last] as const] : [];
+  });
 }
 
 async function silenceByCounts(
