@@ -197,4 +197,9 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/sign-in/session.test.ts'],
     floor: 95,
   },
+  'received-ids': {
+    mutate: ['src/ids/{id-column,table-rows,received-ids}.ts'],
+    tests: ['test/ids/{id-column,table-rows,received-ids}.test.ts'],
+    floor: 93,
+  },
 };

@@ -65,7 +65,6 @@ describe('without a named column', () => {
     ['a log that ends in a date', `${A} 20261127\n${B} at 2026-11-27`, { [A]: 1, [B]: 1 }],
     ['a JSON array of texts', ` [\n"${A}",\n"${B}"] \n`, { [A]: 1, [B]: 1 }],
     ['a JSON array that ends in spaces', `["${A}"]${' '.repeat(99)}`, { [A]: 1 }],
-    ['CSV with a byte order mark', `\ufeff"id\nx",n\n${A},1\n`, { [A]: 1 }],
     [
       'JSON in which one of two members differs',
       `{"a":"${A}","b":"${B}"}\n{"a":"${A}","b":"${C}"}\n`,
@@ -109,6 +108,7 @@ describe('with a named column', () => {
     ['GUIDs in any form', `eventId,id\n${A},{${B}}\n${A},${C.toUpperCase()}\n`, 'ID', { [B]: 1, [C]: 1 }],
     ['a GUID with more text is a text', `id,n\n${A} x,1\n${B},2\n`, 'id', { [`${A} x`]: 1, [B]: 1 }],
     ['a table of psql', ` id | n \n----+---\n ${A} | x \n 7 | y \n(2 rows)\n`, 'id', { [A]: 1, 7: 1 }],
+    ['a name after a byte order mark', `\ufeff"a\nb",n\n7,1\n${B},2\n`, '1', { 7: 1, [B]: 1 }],
     ['a number', `${A},${B}\n${A},${C}\n`, '2', { [B]: 1, [C]: 1 }],
     ['a path of JSON', `{"a":"${A}","n":{"x":"7"}}\n{"n":{"x":8}}\n{"n":{}}\n`, 'n.x', { 7: 1, 8: 1 }],
     ['a path that the first items lack', `${'{"a":1}\n'.repeat(300)}{"b":"${B}"}\n`, 'b', { [B]: 1 }],
@@ -237,6 +237,13 @@ test.each<
     'n',
     "--received-field: 'n' holds no id in FILE",
     'name a column that holds GUIDs: id',
+  ],
+  [
+    'a path without ids',
+    `{"a":"${A}","b":"${B}"}\n`,
+    'c',
+    "--received-field: 'c' holds no id in FILE",
+    'name a column that holds GUIDs: a, b',
   ],
   [
     'a path without values',
