@@ -13,6 +13,7 @@ import { NEW_SIGN_IN } from '../../src/sign-in/provider-failure.ts';
 import { refreshSignIn, refreshUnderLock } from '../../src/sign-in/refresh.ts';
 import { RefusalNote } from '../../src/sign-in/refusal-note.ts';
 import { BOUND } from '../../src/sign-in/session.ts';
+import { abandonedMark } from '../../src/sign-in/spending-mark.ts';
 import { advising } from '../support/advice.ts';
 import { clock, NOON } from '../support/clock.ts';
 import { createContext, thisMachine } from '../support/context.ts';
@@ -544,7 +545,11 @@ test.each([
   'a process that is %s is waited for no longer than %s ms',
   async (condition, ms, exitCode, message) => {
     const { events, run } = scene([granted], { stored: { ...old, spending: mark }, condition });
-    await expect(run()).rejects.toMatchObject({ exitCode, message: expect.stringMatching(message) });
+    const next =
+      condition === 'running'
+        ? 'wait for process 7, or end it'
+        : advising('run the command again if that process still runs; otherwise run `hooktrail login`');
+    await expect(run()).rejects.toMatchObject({ exitCode, message: expect.stringMatching(message), next });
     expect(clock.now()).toBe(NOON + ms);
     expect(events.filter((event) => event !== 'read')).toEqual([]);
   },
@@ -555,6 +560,64 @@ test('an old mark of a process that cannot be seen is not waited for', async () 
   const { events, run } = scene([granted], { stored: { ...old, spending }, condition: 'unknown' });
   await expect(run()).rejects.toMatchObject({ exitCode: 4 });
   expect(events).toEqual(['read', 'read']);
+});
+
+test('an old mark of a process that runs is waited for', async () => {
+  const spending = { ...mark, since: NOON - 150_001 };
+  const { run } = scene([granted], { stored: { ...old, spending }, condition: 'running' });
+  await expect(run()).rejects.toMatchObject({ exitCode: 1, next: 'wait for process 7, or end it' });
+});
+
+test('a token that yet another process has marked since is not lost', async () => {
+  const { lock, run, store } = scene([], { stored: { ...old, spending: mark } });
+  const conditions: HolderCondition[] = ['dead', 'running'];
+  lock.conditionOf = async () => {
+    store(
+      conditions.length === 2
+        ? { ...old, spending: { ...mark, holder: { ...mark.holder, nonce: 'third' } } }
+        : { ...theirs, access: { token: 'good' } },
+    );
+    return conditions.shift() ?? 'dead';
+  };
+  expect((await run())?.token).toBe('good');
+});
+
+test('a mark counts as left behind if its process, which cannot be seen, had time to finish', async () => {
+  const stored = { ...old, spending: mark };
+  const { vault, context } = scene([], { stored });
+  const found = () => abandonedMark(stored, vault, context);
+  clock.set(NOON + 150_000);
+  expect(await found()).toBe(undefined);
+  clock.set(NOON + 150_001);
+  expect(await found()).toEqual(mark);
+  expect(await abandonedMark(stored, { ...vault, read: async () => theirs }, context)).toBe(undefined);
+  expect(await abandonedMark({ ...theirs, spending: mark }, vault, context)).toBe(undefined);
+  expect(await abandonedMark(undefined, vault, context)).toBe(undefined);
+});
+
+test('a client gets another token without spending one, and a refusal of the client is noted', async () => {
+  const stored = { grant: 'client_credentials', clientSecret: 'secret', access: { token: 'old' } } as const;
+  const { refresh_token: _, ...answer } = granted;
+  const { events, run, traces } = scene([answer], { stored });
+  expect((await run())?.token).toBe('new-access');
+  expect(events).toEqual(['read', 'post null', 'write undefined new-access']);
+  expect(traces).toEqual(['asking for another access token as the client']);
+  const refused = scene([{ error: 'unauthorized_client' }], { stored });
+  await expect(refused.run()).rejects.toMatchObject({ exitCode: 4 });
+  expect(refused.refusal.read(stored)).toMatchObject({ of: 'client', at: NOON });
+  const broken = scene(Array(3).fill(lost()), { stored });
+  refused.refusal.remove();
+  await expect(broken.run()).rejects.toMatchObject({ exitCode: 5 });
+  expect(broken.refusal.exists).toBe(false);
+});
+
+test('the note of a refusal is removed by the next renewal', async () => {
+  const { run, refusal } = scene([{ error: 'invalid_grant' }, granted]);
+  await expect(run()).rejects.toMatchObject(ended);
+  expect(refusal.exists).toBe(true);
+  clock.set(NOON + 60_000);
+  await run();
+  expect(refusal.exists).toBe(false);
 });
 
 test('a mark of another token is none', async () => {
