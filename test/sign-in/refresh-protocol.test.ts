@@ -558,8 +558,38 @@ test.each([
 test('an old mark of a process that cannot be seen is not waited for', async () => {
   const spending = { ...mark, since: NOON - 150_001 };
   const { events, run } = scene([granted], { stored: { ...old, spending }, condition: 'unknown' });
-  await expect(run()).rejects.toMatchObject({ exitCode: 4 });
+  await expect(run()).rejects.toMatchObject({
+    exitCode: 4,
+    details: [
+      'whether that process still runs cannot be seen from here',
+      'a refresh token works once, so it is not sent again',
+    ],
+  });
   expect(events).toEqual(['read', 'read']);
+});
+
+test('a token that serves is used at once, whoever is spending the refresh token', async () => {
+  const stored = { ...old, spending: mark, access: { token: 'good' } };
+  const { events, run } = scene([], { stored, condition: 'running' });
+  expect((await run())?.token).toBe('good');
+  expect(events).toEqual(['read']);
+});
+
+test('a sign-in that is deleted while its process is looked at is not lost', async () => {
+  const { lock, run, store } = scene([], { stored: { ...old, spending: mark } });
+  lock.conditionOf = async () => {
+    store(undefined);
+    return 'dead';
+  };
+  expect(await run()).toBe(undefined);
+});
+
+test('the error names no host for a process of this one', async () => {
+  const spending = { ...mark, holder: { ...mark.holder, hostname: thisMachine().hostname } };
+  const { run } = scene([granted], { stored: { ...old, spending } });
+  await expect(run()).rejects.toMatchObject({
+    message: expect.stringMatching(/^the sign-in may be lost: process 7 sent its refresh token at /),
+  });
 });
 
 test('an old mark of a process that runs is waited for', async () => {
