@@ -71,16 +71,18 @@ export function nothingFound(kind: ListKind): string {
 }
 
 const ERROR_NAME = /error|failure|reason/i;
-/** Finds such a name and the start of a value in JSON, since most pages have none and need no parsing. */
+/** Finds such a name and the start of a value in JSON, since most items have none and need no parsing. */
 const ERROR_MEMBER = new RegExp(`(${ERROR_NAME.source})[^"]{0,60}":(?!null|false|"")`, 'i');
 /** Maximum depth searched. */
 const DEEPEST = 10;
 
 /** The first field with a value and a name like `lastError`; undefined if there is none. */
 export function errorField(pages: readonly Items[]): FieldPath | undefined {
-  for (const items of pages.filter(({ bytes }) => ERROR_MEMBER.test(bytes.toString('latin1'))))
-    for (const item of items.values()) {
-      const steps = errorIn(item, []);
+  for (const items of pages)
+    for (const text of items.texts()) {
+      // Not the page, of which the items may be a few.
+      if (!ERROR_MEMBER.test(text.toString('latin1'))) continue;
+      const steps = errorIn(JSON.parse(text.toString()), []);
       if (steps) return { text: steps.join('.'), steps };
     }
   return undefined;
