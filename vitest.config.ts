@@ -1,4 +1,4 @@
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { Random } from './src/sandbox/random.ts';
 import { isSampled } from './test/support/sampled.ts';
 
@@ -15,11 +15,10 @@ const sample = isSampled ? sampling : {};
 const isWholeRun = process.env['npm_lifecycle_event'] === 'test' && !isSampled;
 const sampleOfFlat = isSampled || isWholeRun ? sampling : {};
 
-/** One row of a table in so many is drawn, and one test: of those that run a second time, of processes, of a machine. */
-const ONE_OF_ROWS = 4;
+/** One row of a table in so many is drawn, and one test: of those that run a second time, and of processes. */
+const ONE_OF_ROWS = 6;
 const ONE_OF_FLAT = isWholeRun ? 3 : 8;
-const ONE_OF_PROCESS = 4;
-const ONE_OF_MACHINE = 10;
+const ONE_OF_PROCESS = 8;
 
 const inFolder = (folder: string) => `test/${folder}/*`;
 
@@ -77,6 +76,20 @@ function thirdOf(files: readonly string[]): string[] {
   return left;
 }
 
+const listsSkipped = 'test/support/machine/requirement.ts';
+
+/** Left to `.ci/run`, which installs their tools. */
+const machine: TestProjectInlineConfiguration = {
+  extends: true,
+  test: {
+    name: 'machine',
+    include: ['test/**/*.machine.test.ts'],
+    isolate: false,
+    globalSetup: ['test/support/build.ts', listsSkipped],
+    provide: { shape: 'published' },
+  },
+};
+
 export default defineConfig({
   test: {
     // A failure names it. The files' order under `--sequence.shuffle` comes from it too.
@@ -88,8 +101,8 @@ export default defineConfig({
     testTimeout: isFaultRun ? 1_800_000 : 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
-    // They wait for processes and sockets more than they compute: one at a time would leave the machine idle.
-    maxWorkers: 4,
+    // They wait for processes and sockets too: one for each of two cores would leave them idle.
+    maxWorkers: 3,
     // Most functions run a few times, and most objects die young: it saves a tenth of the CPU time.
     execArgv: ['--always-sparkplug', '--max-semi-space-size=64'],
     // What one project has translated, the others and the next run read.
@@ -113,7 +126,7 @@ export default defineConfig({
         test: {
           name: 'process',
           include: ['test/**/*.process.test.ts'],
-          globalSetup: ['test/support/build.ts'],
+          globalSetup: ['test/support/build.ts', ...(isSampled ? [listsSkipped] : [])],
           isolate: false,
           ...sample,
           provide: { shape: 'published', draws: 'tests', oneIn: ONE_OF_PROCESS },
@@ -141,17 +154,7 @@ export default defineConfig({
           provide: { shape: 'flat', draws: 'tests', oneIn: ONE_OF_FLAT },
         },
       },
-      {
-        extends: true,
-        test: {
-          name: 'machine',
-          include: ['test/**/*.machine.test.ts'],
-          isolate: false,
-          globalSetup: ['test/support/build.ts', 'test/support/machine/requirement.ts'],
-          ...sample,
-          provide: { shape: 'published', draws: 'tests', oneIn: ONE_OF_MACHINE },
-        },
-      },
+      ...(isSampled ? [] : [machine]),
     ],
   },
 });

@@ -3,7 +3,6 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { hasTerminal, type OnTerminal, startOnTerminal, startShell } from '../support/machine/terminal.ts';
 import { type Searching, startSearching } from '../support/searching.ts';
-import { sampleOf } from '../support/seed.ts';
 import { startSigningIn } from '../support/signing-in.ts';
 
 const ID = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/;
@@ -32,45 +31,42 @@ const SIZES = [
   [160, 50],
 ] as const;
 
-describe.skipIf(!hasTerminal).each(sampleOf('sizes', 1, SIZES))(
-  'a terminal of %i columns and %i rows',
-  (columns, rows) => {
-    test('browse fills it: a title, an event a line, and the keys', async () => {
-      await using at = await startSearching({ events: 200 });
-      const terminal = startOnTerminal(['events', 'browse'], { env: plain(at), columns, rows });
-      await sees(terminal, isWholeList(rows, 200));
-      terminal.type('\r');
-      await sees(terminal, (lines) => {
-        expect(lines[0]).toMatch(/event, lines 1 to \d+ of \d+|event/);
-        expect(lines.filter((line) => /^ +"eventId": "/.test(line))).toHaveLength(1);
-        expect(lines.at(-1)).toMatch(/q /);
-      });
-      terminal.type('q');
-      expect(await terminal.finished).toBe(0);
-      expect((await terminal.seen()).filter((line) => ID.test(line))).toEqual([]);
+describe.skipIf(!hasTerminal).each(SIZES)('a terminal of %i columns and %i rows', (columns, rows) => {
+  test('browse fills it: a title, an event a line, and the keys', async () => {
+    await using at = await startSearching({ events: 200 });
+    const terminal = startOnTerminal(['events', 'browse'], { env: plain(at), columns, rows });
+    await sees(terminal, isWholeList(rows, 200));
+    terminal.type('\r');
+    await sees(terminal, (lines) => {
+      expect(lines[0]).toMatch(/event, lines 1 to \d+ of \d+|event/);
+      expect(lines.filter((line) => /^ +"eventId": "/.test(line))).toHaveLength(1);
+      expect(lines.at(-1)).toMatch(/q /);
     });
+    terminal.type('q');
+    expect(await terminal.finished).toBe(0);
+    expect((await terminal.seen()).filter((line) => ID.test(line))).toEqual([]);
+  });
 
-    test('login shows the whole URL, and a line for what the browser ends up at', async () => {
-      await using at = await startSigningIn();
-      const env = { ...at.env, NO_COLOR: '1' };
-      const terminal = startOnTerminal(['login', '--no-browser'], { env, columns, rows });
-      await terminal.shows(/code_challenge_method=S256/);
-      await sees(terminal, (lines) => {
-        const begin = lines.findIndex((line) => line.startsWith('http://127'));
-        expect(lines[begin - 1]).toMatch(/^(Sign in in a browser at|Open)/);
-        const { searchParams } = new URL(
-          lines
-            .slice(begin)
-            .join('')
-            .replace(/(S256).*/, '$1'),
-        );
-        expect(searchParams.get('client_id')).toBe('hooktrail-sandbox');
-      });
-      terminal.type('\u0003');
-      expect(await terminal.finished).toBe(130);
+  test('login shows the whole URL, and a line for what the browser ends up at', async () => {
+    await using at = await startSigningIn();
+    const env = { ...at.env, NO_COLOR: '1' };
+    const terminal = startOnTerminal(['login', '--no-browser'], { env, columns, rows });
+    await terminal.shows(/code_challenge_method=S256/);
+    await sees(terminal, (lines) => {
+      const begin = lines.findIndex((line) => line.startsWith('http://127'));
+      expect(lines[begin - 1]).toMatch(/^(Sign in in a browser at|Open)/);
+      const { searchParams } = new URL(
+        lines
+          .slice(begin)
+          .join('')
+          .replace(/(S256).*/, '$1'),
+      );
+      expect(searchParams.get('client_id')).toBe('hooktrail-sandbox');
     });
-  },
-);
+    terminal.type('\u0003');
+    expect(await terminal.finished).toBe(130);
+  });
+});
 
 describe.skipIf(!hasTerminal)('on a terminal', () => {
   test('browse has the new size at once, smaller and larger', async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, inject, test } from 'vitest';
 import { available } from '../support/machine/requirement.ts';
-import { sampleOf } from '../support/seed.ts';
 import { withFreshOutput, withoutVolatile } from './examples.ts';
 import { readPages } from './pages.ts';
 import { openStage } from './stage.ts';
@@ -11,7 +10,7 @@ const pages = (await readPages())
   .map((page) => ({ ...page, hasHandler: page.text.includes('handled.db') }))
   .filter(({ hasHandler }) => !hasHandler || available('sqlite3'));
 
-describe.each(sampleOf('pages', 2, pages))('$file', ({ text, hasHandler }) => {
+describe.each(pages)('$file', ({ text, hasHandler }) => {
   test('every output is what its command prints', { timeout: 180_000 }, async () => {
     await using stage = await openStage(inject('program'), { hasHandler });
     expect(withoutVolatile(await withFreshOutput(text, stage))).toBe(withoutVolatile(text));

@@ -2,18 +2,11 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { isSampled } from '../support/sampled.ts';
 
 const execute = promisify(execFile);
 const root = path.resolve(import.meta.dirname, '../..');
 
-test.skipIf(isSampled)(
-  'nothing in the project is unused',
-  async () => {
-    const { stdout } = await execute('npx', ['knip', '--no-progress'], { cwd: root }).catch(
-      (failed) => failed,
-    );
-    expect(stdout.trim()).toBe('');
-  },
-  120_000,
-);
+test('nothing in the project is unused', async () => {
+  const { stdout } = await execute('npx', ['knip', '--no-progress'], { cwd: root }).catch((failed) => failed);
+  expect(stdout.trim()).toBe('');
+}, 120_000);

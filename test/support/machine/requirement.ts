@@ -106,11 +106,11 @@ export default function setup(): () => void {
   if (!hasPolars) needs.push('Polars (npm --prefix build/polars ci)');
   if (!hasMatrix) needs.push('several versions of Node');
   return () => {
-    if (needs.length > 0) console.log(`\nSkipped, since this machine lacks them: ${needs.join(', ')}.`);
     if (isSampled)
       console.log(
-        'Skipped, since npm test draws a sample: most tests of processes, with flat items or with tools, and knip.',
+        '\nSkipped by npm test: the tests that need tools of the machine, most tests of processes and with flat items, and most rows of tables.',
       );
+    if (needs.length > 0) console.log(`This machine lacks: ${needs.join(', ')}.`);
     if (needs.length > 0 || isSampled)
       console.log('All of them run with: bash .ci/run (on Debian, as root, which installs the tools).');
   };
