@@ -114,8 +114,8 @@ export default defineConfig({
     testTimeout: isFaultRun ? 1_800_000 : 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
-    // They wait for processes and sockets too: one for each of two cores would leave them idle.
-    maxWorkers: 3,
+    // They wait for sockets too, and tests of processes for more: one for each of two cores would leave them idle.
+    maxWorkers: isSampled ? 3 : 4,
     // Most functions run a few times, and most objects die young: it saves a tenth of the CPU time.
     execArgv: ['--always-sparkplug', '--max-semi-space-size=64'],
     // What one project has translated, the others and the next run read.
