@@ -41,104 +41,63 @@ export interface SearchOptions extends SourceOptions, Pick<StoredOptions, 'mustT
 
 /** Prints the matching events, and on a terminal what to do next. Returns how many it printed. */
 export async function searchEvents(options: SearchOptions, call: Call): Promise<number> {
-  const { preview, from, filters, pageSize, limit = Number.POSITIVE_INFINITY, isGlance } = options;
+  const { context, reporter } = call;
+  const { preview, from, filters, pageSize, concurrency, direction, isGlance } = options;
+  const limit = options.limit ?? Number.POSITIVE_INFINITY;
   if (preview) {
     const size = isGlance || filters.runHere ? pageSize : Math.min(pageSize, limit);
     await previewRequests(call, filters, size, preview);
     return 0;
   }
-  return from === undefined ? await searchService(options, call) : await searchStored(from, options, call);
-}
-
-async function searchService(options: SearchOptions, call: Call): Promise<number> {
-  const { context, reporter } = call;
-  const { clock, signal, stdout, stderr } = context;
-  const { filters, direction, limit, pageSize, concurrency, format } = options;
-  const { zone } = filters;
-  return await withService(call, async (service, settings) => {
-    const chosen = await resolveFilters(filters, service, reporter);
-    const names = format.format === 'table' && !format.fields ? new SubscriptionNames(service) : undefined;
-    const progress = new SearchProgress(call);
-    try {
-      const reading = { direction, limit, pageSize, concurrency, clock, signal };
-      const search = await openSearch(service, chosen, { ...reading, ...progress.watching });
-      const [asked = {}] = search.queries;
-      const window = async () => ({
-        after: asked.after,
-        before: asked.before ?? endOfSearch(await search.askedAt),
-      });
-      const printing = { ...options, filters: chosen, format: { ...format, names } };
-      const { count, failedId } = await printFound({ pages: search.pages, window }, printing, progress, call);
-      if (stdout.isTerminal)
-        reporter.notice(readNotice('searched', asked, search.lookedAt(), zone, settings, context));
-      if (failedId !== undefined && stderr.isTerminal && format.format === 'table')
-        for (const line of failureHints(failedId, filters, reporter)) reporter.notice(`next: ${line}`);
-      if (count === 0) await explainNoMatch(asked, progress.isDoubted, chosen, service, call);
-      return count;
-    } finally {
-      progress.stop();
-      names?.close();
-    }
-  });
-}
-
-async function searchStored(from: string, options: SearchOptions, call: Call): Promise<number> {
-  const { context, reporter } = call;
-  const { filters, direction, limit = Number.POSITIVE_INFINITY, mustTell, format } = options;
-  // It reads files and decompresses, and takes as long to load as a tenth of a search.
-  const { storedEvents } = await import('../sources/stored-events.ts');
-  const open = (watching: Pick<StoredOptions, 'onDoubt' | 'onRead'>) => {
-    const read = (most?: number) =>
-      storedEvents(from, filters, { mustTell, context, ...watching, limit: most });
-    return direction ? inDirection(read(), direction, limit) : read(limit);
-  };
-  const csvColumns = isReadOnce(from) ? undefined : await CsvColumns.ofAll(format, open({}));
-  const progress = new SearchProgress(call);
-  try {
+  if (from !== undefined) {
+    // It reads files and decompresses, and takes as long to load as a tenth of a search.
+    const { storedEvents } = await import('../sources/stored-events.ts');
     let lookedAt = 0;
     const onRead = (events: number) => {
       lookedAt += events;
     };
-    const pages = open({ onDoubt: progress.watching.onDoubt, onRead });
-    const [asked] = filters.queries(context.clock.now());
-    const printing = { ...options, format: { ...format, csvColumns } };
-    const { count } = await printFound({ pages, window: async () => asked }, printing, progress, call);
-    if (count === 0 && context.stdout.isTerminal)
-      reporter.notice(`searched ${eventsText(lookedAt)} of ${from === '-' ? 'standard input' : from}`);
-    return count;
-  } finally {
-    progress.stop();
-  }
-}
-
-/** The spinner of a search, and its doubts. */
-class SearchProgress {
-  /** True if a doubt about the filters or the result was reported. */
-  isDoubted = false;
-  readonly watching: Required<Pick<FindOptions, 'onRetry' | 'onDoubt'>>;
-  readonly #shown;
-  #pages = 0;
-
-  constructor({ context, reporter }: Call) {
-    this.#shown = startProgress(context, reporter, 'searching');
-    this.watching = {
-      onRetry: (attempt) => this.#shown.update({ note: waitText(attempt) }),
-      onDoubt: (doubt, kind = 'incomplete') => {
-        this.isDoubted = true;
-        reporter.warning(doubt, { kind });
-      },
+    const open = (watching: Pick<StoredOptions, 'onDoubt' | 'onRead'>) => {
+      const read = (limit?: number) =>
+        storedEvents(from, filters, { mustTell: options.mustTell, context, ...watching, limit });
+      return direction ? inDirection(read(), direction, limit) : read(limit);
     };
+    const csvColumns = isReadOnce(from) ? undefined : await CsvColumns.ofAll(options.format, open({}));
+    const format = { ...options.format, csvColumns };
+    const printed = await printFound({ ...options, format }, call, async ({ onDoubt }) => {
+      const pages = open({ onDoubt, onRead });
+      const [asked] = filters.queries(context.clock.now());
+      return { pages, asked, window: async () => asked, lookedAt: () => lookedAt };
+    });
+    if (printed.count === 0 && context.stdout.isTerminal)
+      reporter.notice(`searched ${eventsText(lookedAt)} of ${from === '-' ? 'standard input' : from}`);
+    return printed.count;
   }
-
-  /** Shows that one more page was read. */
-  update(events: number, total: number | undefined): void {
-    this.#pages++;
-    this.#shown.update({ pages: this.#pages, events, total, note: '' });
-  }
-
-  stop(): void {
-    this.#shown.stop();
-  }
+  return await withService(call, async (service, settings) => {
+    const chosen = await resolveFilters(filters, service, call.reporter);
+    const { clock, signal } = context;
+    const takesNames = options.format.format === 'table' && !options.format.fields;
+    const names = takesNames ? new SubscriptionNames(service) : undefined;
+    const format = { ...options.format, names };
+    const reading = { direction, limit, pageSize, concurrency, clock, signal };
+    const find: Find = async (watching) => {
+      const search = await openSearch(service, chosen, { ...reading, ...watching });
+      const { queries, askedAt, pages, lookedAt } = search;
+      const [asked = {}] = queries;
+      const window = async () => ({
+        after: asked.after,
+        before: asked.before ?? endOfSearch(await askedAt),
+      });
+      return { pages, asked, window, lookedAt };
+    };
+    const printing = printFound({ ...options, format, filters: chosen }, call, find);
+    const { count, failedId, asked, lookedAt, isDoubted } = await printing.finally(() => names?.close());
+    if (context.stdout.isTerminal)
+      reporter.notice(readNotice('searched', asked, lookedAt, filters.zone, settings, context));
+    if (failedId !== undefined && context.stderr.isTerminal && options.format.format === 'table')
+      for (const line of failureHints(failedId, filters, reporter)) reporter.notice(`next: ${line}`);
+    if (count === 0) await explainNoMatch({ asked, isDoubted }, chosen, service, call);
+    return count;
+  });
 }
 
 /**
@@ -146,8 +105,7 @@ class SearchProgress {
  * a person how to look further back.
  */
 async function explainNoMatch(
-  { after, before }: Query,
-  isDoubted: boolean,
+  { asked: { after, before }, isDoubted }: Pick<Printed, 'asked' | 'isDoubted'>,
   filters: EventFilters,
   service: Service,
   { context, reporter }: Call,
@@ -163,58 +121,81 @@ function endOfSearch(askedAt: number | undefined): Instant | undefined {
   return askedAt === undefined ? undefined : nextFullSecond(askedAt);
 }
 
-interface Found {
+/** A search whose events are to be printed. */
+interface Finding {
   readonly pages: AsyncIterable<FoundPage>;
+  /** The first of its queries, with the times of the filters resolved. */
+  readonly asked: Query;
   /** The time that the events are from, once they are read. */
   readonly window: () => Promise<NoteWindow>;
+  /** The events that filters which run here looked at so far. */
+  readonly lookedAt: () => number | undefined;
 }
+
+type Find = (watching: Pick<FindOptions, 'onRetry' | 'onDoubt'>) => Promise<Finding>;
 
 interface Printed {
   readonly count: number;
   /** On a terminal, the id of the first failed event. */
   readonly failedId: string | undefined;
+  readonly asked: Query;
+  readonly lookedAt: number | undefined;
+  /** True if a doubt about the filters or the result was said. */
+  readonly isDoubted: boolean;
 }
 
-async function printFound(
-  found: Found,
-  options: SearchOptions,
-  progress: SearchProgress,
-  { context, reporter }: Call,
-): Promise<Printed> {
+/** Prints the events found. */
+async function printFound(options: SearchOptions, call: Call, find: Find): Promise<Printed> {
+  const { context, reporter } = call;
   const { filters, format, limit = Number.POSITIVE_INFINITY } = options;
-  const { constantFields: constant, zone, grepTexts } = filters;
-  const { isTerminal } = context.stdout;
-  const isForPerson = isTerminal && format.format === 'table';
-  const matched = isForPerson && grepTexts.length > 0 ? new MatchedFields(grepTexts) : undefined;
-  let count = 0;
+  const { constantFields: constant, zone } = filters;
+  const { stdout } = context;
+  const progress = startProgress(context, reporter, 'searching');
+  let [count, pages] = [0, 0];
   let total: number | undefined;
   let failedId: string | undefined;
-  const note = async () => options.noteOf(await factsOf(options, found, count, total));
-  const writer = await createItemWriter({ ...format, constant, zone, note }, context, reporter);
+  let isDoubted = false;
+  const isForPerson = stdout.isTerminal && format.format === 'table';
+  const matched =
+    isForPerson && filters.grepTexts.length > 0 ? new MatchedFields(filters.grepTexts) : undefined;
   try {
-    for await (const page of found.pages) {
-      count += page.items.count;
-      total = page.total;
-      progress.update(count, total);
-      if (isTerminal) failedId ??= firstFailedId(page.items);
-      matched?.add(page.items);
-      await writer.write(page.items, count >= Math.min(limit, total ?? limit));
+    const found = await find({
+      onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
+      onDoubt: (doubt, kind = 'incomplete') => {
+        isDoubted = true;
+        reporter.warning(doubt, { kind });
+      },
+    });
+    const note = async () => options.noteOf(await factsOf(options, found, count, total));
+    const writer = await createItemWriter({ ...format, constant, zone, note }, context, reporter);
+    try {
+      for await (const page of found.pages) {
+        count += page.items.count;
+        pages++;
+        total = page.total;
+        progress.update({ pages, events: count, total, note: '' });
+        if (stdout.isTerminal) failedId ??= firstFailedId(page.items);
+        matched?.add(page.items);
+        await writer.write(page.items, count >= Math.min(limit, total ?? limit));
+      }
+      progress.stop();
+      await writer.end?.();
+    } catch (error) {
+      await writer.abort?.();
+      throw error;
     }
+    const places = matched?.text();
+    if (places !== undefined) reporter.notice(`--grep: ${places}`);
+    return { count, failedId, asked: found.asked, lookedAt: found.lookedAt(), isDoubted };
+  } finally {
     progress.stop();
-    await writer.end?.();
-  } catch (error) {
-    await writer.abort?.();
-    throw error;
   }
-  const places = matched?.text();
-  if (places !== undefined) reporter.notice(`--grep: ${places}`);
-  return { count, failedId };
 }
 
 /** The facts below a table of `count` events, of `total` that match, and the time that they are from. */
 async function factsOf(
   { filters, isGlance, limit = Number.POSITIVE_INFINITY }: SearchOptions,
-  found: Found,
+  found: Finding,
   count: number,
   total: number | undefined,
 ) {

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { type HooktrailError, NotSignedInError } from '../errors.ts';
 import { TransportError } from '../http/transport.ts';
 import { type HeldLock, withLock } from '../lock/lock.ts';
-import { type AccessToken, type Secrets, storeSuccessor, storeSurely, type Vault } from '../secrets/vault.ts';
+import type { AccessToken, Secrets, Vault } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { storedProof } from './client-authentication.ts';
 import { requestAsClient, STORED_CLIENT } from './client-credentials.ts';
@@ -18,6 +18,7 @@ import {
   requireLock,
   TakenOverError,
 } from './spending-mark.ts';
+import { storeSuccessor, storeSurely } from './store-surely.ts';
 import { type Grant, type Provider, refresh, UnusableGrantError, withProvider } from './token-endpoint.ts';
 
 export interface RefreshParts {

@@ -4,7 +4,8 @@ import type { Context } from '../context.ts';
 import { NotSignedInError, ServiceError } from '../errors.ts';
 import { type HeldLock, RHYTHM } from '../lock/lock.ts';
 import { conditionOf, type HolderCondition } from '../lock/lock-file.ts';
-import { type Secrets, type Spending, storeSurely, type Vault } from '../secrets/vault.ts';
+import type { Secrets, Spending, Vault } from '../secrets/vault.ts';
+import { storeSurely } from './store-surely.ts';
 
 /*
  * Before a refresh token is sent, the stored secrets are marked: the token is being spent. The mark is

@@ -5,7 +5,7 @@ import type { Service, ServiceRequest } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import type { ApiTokens } from '../secrets/api-tokens.ts';
 import { isHeaderSafe } from '../secrets/given-secret.ts';
-import { storeSuccessor } from '../secrets/vault.ts';
+import { storeSuccessor } from '../sign-in/store-surely.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { isDone } from './read-subscription.ts';
 

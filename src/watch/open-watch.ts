@@ -49,7 +49,7 @@ export interface OpenWatch<Kept> {
   readonly sample: Items;
   /** True if it ends by now, so it reads once. */
   readonly isPast: boolean;
-  /** What an earlier run kept next to its place; undefined in the first one. */
+  /** The content that an earlier run kept next to its place; undefined in the first one. */
   readonly resumed: { readonly kept: Kept } | undefined;
   readonly deadline: Deadline;
   /** Makes the output durable, if there is a state: before a place is saved that covers it. */

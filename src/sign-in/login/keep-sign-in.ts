@@ -2,7 +2,7 @@ import { advise, hooktrail } from '../../advice.ts';
 import type { Context } from '../../context.ts';
 import { withLock } from '../../lock/lock.ts';
 import { isPassphraseGiven } from '../../secrets/passphrase.ts';
-import { type AccessToken, type Secrets, storeSurely } from '../../secrets/vault.ts';
+import type { AccessToken, Secrets } from '../../secrets/vault.ts';
 import { type SettingName, settingNames, urlText } from '../../settings/setting-names.ts';
 import {
   changeConfig,
@@ -17,6 +17,7 @@ import { audienceOf, keptProof, methodWords } from '../client-authentication.ts'
 import { RefusalNote } from '../refusal-note.ts';
 import { bindingOf } from '../session.ts';
 import { signInLock } from '../sign-in-lock.ts';
+import { storeSurely } from '../store-surely.ts';
 import { type Grant, scopesIn } from '../token-endpoint.ts';
 import type { Attempt, SignInSetup } from './login-attempt.ts';
 import { NEEDED } from './login-attempt.ts';
