@@ -95,7 +95,7 @@ export const CORES: Readonly<Record<string, Core>> = {
     floor: 92,
   },
   vaults: {
-    mutate: ['src/secrets/{file-vault,keychain-vault,passphrase,sealed-file,secret-files}.ts'],
+    mutate: ['src/secrets/{file-vault,keychain-vault,sealed-file,secret-files}.ts'],
     tests: ['test/secrets/{file-vault,keychain-vault}.test.ts'],
     floor: 96,
   },

@@ -6,9 +6,9 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { configFolder } from '../files/folders.ts';
 import { withLock } from '../lock/lock.ts';
+import { askPassphrase } from './file-vault.ts';
 import { openKeychain } from './keychain.ts';
 import { KeychainError } from './keychain-error.ts';
-import { askPassphrase } from './passphrase.ts';
 import {
   damageOf,
   decryptFile,

@@ -3,9 +3,9 @@ import type { Context } from '../context.ts';
 import { type HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { withLock } from '../lock/lock.ts';
 import { forgetApiTokens } from '../secrets/api-tokens.ts';
+import { isPassphraseGiven } from '../secrets/file-vault.ts';
 import { isSecretGiven } from '../secrets/given-secret.ts';
 import { KeychainError } from '../secrets/keychain-error.ts';
-import { isPassphraseGiven } from '../secrets/passphrase.ts';
 import { forgetSignIns, openVault } from '../secrets/stored-sign-ins.ts';
 import type { Secrets } from '../secrets/vault.ts';
 import {

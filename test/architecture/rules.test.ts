@@ -83,7 +83,6 @@ const HAS_FIXED_TEXTS: readonly string[] = [
   'src/report/report-page.ts',
   'src/secrets/file-vault.ts',
   'src/secrets/keygen-command.ts',
-  'src/secrets/passphrase.ts',
   'src/sign-in/login/login-command.ts',
   'src/sign-in/logout-command.ts',
   'src/sign-in/redirect-listener.ts',

@@ -1,7 +1,7 @@
 import { advise, hooktrail } from '../../advice.ts';
 import type { Context } from '../../context.ts';
 import { withLock } from '../../lock/lock.ts';
-import { isPassphraseGiven } from '../../secrets/passphrase.ts';
+import { isPassphraseGiven } from '../../secrets/file-vault.ts';
 import type { AccessToken, Secrets } from '../../secrets/vault.ts';
 import { type SettingName, settingNames, urlText } from '../../settings/setting-names.ts';
 import {
