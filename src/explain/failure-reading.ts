@@ -30,9 +30,13 @@ interface Found {
 
 /** The first reading finds causes in a sample, the second counts them in all events. */
 export class FailureReading {
-  readonly sample = new EventSample();
+  readonly sample: EventSample;
   #table: SampleTable | undefined;
   #counts: ExactCounts | undefined;
+
+  constructor(sample = new EventSample()) {
+    this.sample = sample;
+  }
 
   see(items: Items, haveFailed: boolean | undefined): void {
     this.sample.add(items, haveFailed);

@@ -24,13 +24,14 @@ export function againFrom(source: EventSource, filters: EventFilters): SecondRea
  * Other events stay in the sample, or move to a temporary file.
  */
 export class TwoReadings {
-  readonly #reading = new FailureReading();
+  readonly #reading: FailureReading;
   readonly #second: SecondReading;
   readonly #kept = new KeptPages();
   #isKept = true;
 
-  constructor(second: SecondReading) {
+  constructor(second: SecondReading, sample?: EventSample) {
     this.#second = second;
+    this.#reading = new FailureReading(sample);
   }
 
   get sample(): FailureReading['sample'] {

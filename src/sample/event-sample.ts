@@ -7,7 +7,6 @@ import { RECORD_FIELDS, RecordFields } from './record-fields.ts';
 import type { SampledEvent } from './sample-reader.ts';
 import { TimeBounds } from './time-bounds.ts';
 
-/** The sample is complete up to this many events; beyond, it holds at most half as many of each outcome. */
 const MAX_EVENTS = 24_000;
 /** Maximum bytes of these events, 2.7 KB each. Larger events make the sample smaller. */
 const MAX_SAMPLE_BYTES = 64 * 1024 * 1024;
@@ -41,11 +40,19 @@ export class EventSample {
   readonly #block = new EventBlock();
   readonly #failed: Reservoir = { seen: 0, places: [] };
   readonly #delivered: Reservoir = { seen: 0, places: [] };
-  #most = MAX_EVENTS;
+  #most: number;
   readonly #below = randomNumbers(SEED);
   readonly #subscriptions = new Map<string, string>();
   readonly #times = new TimeBounds();
   readonly #fields = new RecordFields();
+
+  /**
+   * The sample is complete up to `maxEvents`, an even number; beyond, it holds at most half as many of each
+   * outcome.
+   */
+  constructor(maxEvents = MAX_EVENTS) {
+    this.#most = maxEvents;
+  }
 
   get events(): number {
     return this.#failed.seen + this.#delivered.seen;

@@ -6,13 +6,15 @@ import { expect, test } from 'vitest';
 import { FailureReading } from '../../src/explain/failure-reading.ts';
 import { type SecondReading, TwoReadings } from '../../src/explain/two-readings.ts';
 import { Items } from '../../src/items/items.ts';
+import { EventSample } from '../../src/sample/event-sample.ts';
 import type { PageOfOutcomes } from '../../src/sources/event-source.ts';
 import { itemsOfText } from '../../src/sources/item-text.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 import { withEventInside } from '../support/shape.ts';
 
-const EVENTS = 30_000;
-const PAGE = 500;
+const EVENTS = 3_000;
+const PAGE = 50;
+const smallSample = () => new EventSample(2_400);
 
 /** Events a second apart, the oldest first; those of one type and region fail, and a few others. */
 const eventOf = (index: number) => {
@@ -48,7 +50,7 @@ test('of more events than the sample has, causes and effects are counted in all,
   };
   const found = [];
   for (const again of [readAgain, undefined]) {
-    const failures = new TwoReadings({ again, showKept });
+    const failures = new TwoReadings({ again, showKept }, smallSample());
     for (const items of pages) await failures.see({ items, haveFailed: undefined });
     expect(failures.sample.isWhole).toBe(false);
     found.push(await failures.explain(UTC));
@@ -90,8 +92,8 @@ async function explainFile(lines: readonly string[], change: (file: string) => P
   const file = path.join(folder, 'events.ndjson');
   try {
     await writeFile(file, lines.join('\n'));
-    const failures = new TwoReadings(secondReading);
-    const stream = createReadStream(file, { highWaterMark: 100_000 });
+    const failures = new TwoReadings(secondReading, smallSample());
+    const stream = createReadStream(file, { highWaterMark: 10_000 });
     for await (const items of itemsOfText(stream, file, file)) {
       const events = [...Array(items.count).keys()].filter((item) => items.text(item).length > '{}'.length);
       await failures.see({ items: items.pick(events), haveFailed: undefined });
@@ -121,8 +123,8 @@ test('events of a file are counted where they are in it, and a changed file is a
 });
 
 test('a span of time has the first and the last event of all, where the sample is a part', () => {
-  const isOut = (index: number) => index >= 20_011 && index < 23_456;
-  const reading = new FailureReading();
+  const isOut = (index: number) => index >= 2_011 && index < 2_345;
+  const reading = new FailureReading(smallSample());
   const items = pages.map((page, number) =>
     Items.of(
       page.texts().map((text, index) =>
@@ -142,8 +144,8 @@ test('a span of time has the first and the last event of all, where the sample i
   for (const page of items) reading.count(page, undefined);
   const [cause] = reading.explanation.causes;
   expect(cause?.conditions.map(({ text }) => text)).toEqual([
-    `createdOn >= ${eventOf(20_011).createdOn}`,
-    `createdOn <= ${eventOf(23_455).createdOn}`,
+    `createdOn >= ${eventOf(2_011).createdOn}`,
+    `createdOn <= ${eventOf(2_344).createdOn}`,
   ]);
-  expect([cause?.failed, cause?.events]).toEqual([3445, 3445]);
+  expect([cause?.failed, cause?.events]).toEqual([334, 334]);
 });
