@@ -22,7 +22,7 @@ import {
   type Manifest,
   readManifest,
 } from './export-manifest.ts';
-import { type FileFormat, filesOf, heldBy, isUncounted, type Partition } from './export-part.ts';
+import { type FileFormat, filesOf, type Partition } from './export-part.ts';
 import { ExportRun } from './export-run.ts';
 import { verifyExport } from './verify-export.ts';
 
@@ -92,7 +92,7 @@ async function exportInto(
       reporter.notice(`verified: ${summaryOf(given, manifest)}; nothing was downloaded`);
       return;
     }
-    const done = manifest.parts.filter(heldBy).length;
+    const done = manifest.parts.filter(({ read }) => read).length;
     if (!manifest.finishedAt)
       reporter.notice(
         `continuing: ${grouped(done)} of ${grouped(manifest.parts.length)} files are there already`,
@@ -123,7 +123,7 @@ async function exportInto(
 }
 
 function warnOfUncounted({ parts }: Manifest, reporter: Pick<Reporter, 'warning'>): void {
-  if (parts.some(isUncounted)) reporter.warning(UNCOUNTED, { kind: 'incomplete' });
+  if (parts.some(({ read }) => read?.counted === null)) reporter.warning(UNCOUNTED, { kind: 'incomplete' });
 }
 
 function summaryOf(directory: string, { events, parts, pin }: Manifest): string {

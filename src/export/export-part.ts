@@ -16,17 +16,14 @@ export interface Part {
   /** Exclusive bounds; slices of a query overlap by a second. */
   readonly after: Instant | null;
   readonly before: Instant;
-  readonly content: Content | Lost;
-}
-
-export type Content = Planned | Written | Settled;
-
-export interface Planned {
-  readonly state: 'planned';
-  /** The service's count; null if it gives none. */
+  /** The service's count, until the part is read; null if it gives none. */
   readonly expected: number | null;
-  /** True if the part repairs a finished export, so it is settled once read. */
-  readonly isRepair: boolean;
+  /** Undefined until the part is read. */
+  readonly read?: PartRead | undefined;
+  /** True if the part is not compared with the service, which may have deleted its events. */
+  readonly isSettled: boolean;
+  /** The reading whose files were damaged, until the service has returned as many events again. */
+  readonly lost?: PartRead | undefined;
 }
 
 export interface PartRead {
@@ -35,23 +32,6 @@ export interface PartRead {
   readonly counted: number | null;
   /** The service's count without the status filter, if there is one, from before the part was read. */
   readonly ofAnyStatus: number | null;
-}
-
-/** Compared with the service until the export is finished. */
-export interface Written extends PartRead {
-  readonly state: 'written';
-}
-
-/** No longer compared with the service, which may have deleted its events. */
-export interface Settled extends PartRead {
-  readonly state: 'settled';
-}
-
-/** A damaged part whose events the service has not returned in full. */
-export interface Lost {
-  readonly state: 'lost';
-  readonly original: PartRead;
-  readonly now: Content;
 }
 
 export interface Held {
@@ -63,85 +43,40 @@ export interface Held {
   readonly strays?: readonly PartitionFile[] | undefined;
 }
 
-export function contentOf({ content }: Part): Content {
-  return content.state === 'lost' ? content.now : content;
-}
-
-export function heldBy(part: Part): Held | undefined {
-  const content = contentOf(part);
-  return content.state === 'planned' ? undefined : content.held;
-}
-
-export function isSettled(part: Part): boolean {
-  const content = contentOf(part);
-  return content.state === 'settled' || (content.state === 'planned' && content.isRepair);
-}
-
-/** True if the part was read without a count from the service. */
-export function isUncounted(part: Part): boolean {
-  const content = contentOf(part);
-  return content.state !== 'planned' && content.counted === null;
-}
-
-/** A loss remains until the part has as many events as before. */
-export function withContent(part: Part, now: Content): Part {
-  const { content } = part;
-  if (content.state !== 'lost') return { ...part, content: now };
-  const isWhole = now.state !== 'planned' && now.held.events >= content.original.held.events;
-  return { ...part, content: isWhole ? now : { ...content, now } };
+export function withReading(part: Part, read: PartRead): Part {
+  const isLost = part.lost && read.held.events < part.lost.held.events;
+  return { ...part, expected: null, read, lost: isLost ? part.lost : undefined };
 }
 
 export function toBeReadAgain(part: Part): Part {
-  const held = heldBy(part);
-  if (!held) return part;
-  return withContent(part, { state: 'planned', expected: held.events, isRepair: isSettled(part) });
+  return part.read ? { ...part, expected: part.read.held.events, read: undefined } : part;
 }
 
-/** For a part with damaged files. After repeated damage it keeps the first original. */
+/** For a part with damaged files. After repeated damage it keeps the first reading. */
 export function damagedPart(part: Part): Part {
-  const { content } = toBeReadAgain(part);
-  if (content.state === 'lost') return { ...part, content };
-  const before = contentOf(part);
-  if (before.state === 'planned' || content.state !== 'planned') return part;
-  const { held, counted, ofAnyStatus } = before;
-  return { ...part, content: { state: 'lost', original: { held, counted, ofAnyStatus }, now: content } };
+  return { ...toBeReadAgain(part), lost: part.lost ?? part.read };
 }
 
 export function trimmedPart(part: Part, file: string, held: Held): Part {
-  const content = contentOf(part);
-  if (content.state === 'planned') return part;
-  const now: Content = { ...content, held };
-  if (part.content.state !== 'lost') return { ...part, file, content: now };
-  const { original } = part.content;
-  const removed = content.held.events - held.events;
+  const { read, lost } = part;
+  if (!read) return part;
+  if (!lost) return { ...part, file, read: { ...read, held } };
+  const removed = read.held.events - held.events;
   // Clear the checksum: a copy of the whole part does not replace the rest of it.
-  const left = { ...original.held, events: original.held.events - removed, sha256: '' };
-  return { ...part, file, content: { state: 'lost', original: { ...original, held: left }, now } };
+  const left = { ...lost.held, events: lost.held.events - removed, sha256: '' };
+  return { ...part, file, read: { ...read, held }, lost: { ...lost, held: left } };
 }
 
-export function lossOf(part: Part): { file: string; held: number; heldBefore: number } | undefined {
-  const { file, content } = part;
-  if (content.state !== 'lost') return undefined;
-  return { file, held: heldBy(part)?.events ?? 0, heldBefore: content.original.held.events };
-}
-
-/** For a finished part, which is no longer compared with the service. */
-export function settled(part: Part): Part {
-  const content = contentOf(part);
-  const now: Content =
-    content.state === 'planned' ? { ...content, isRepair: true } : { ...content, state: 'settled' };
-  return part.content.state === 'lost'
-    ? { ...part, content: { ...part.content, now } }
-    : { ...part, content: now };
+export function lossOf({ file, read, lost }: Part) {
+  return lost && { file, held: read?.held.events ?? 0, heldBefore: lost.held.events };
 }
 
 export function eventsIn(parts: readonly Part[]): number {
-  return parts.reduce((sum, part) => sum + (heldBy(part)?.events ?? 0), 0);
+  return parts.reduce((sum, part) => sum + (part.read?.held.events ?? 0), 0);
 }
 
-export function filesOf(part: Part): readonly PartitionFile[] {
-  const held = heldBy(part);
-  return held ? filesHolding(part.file, held) : [];
+export function filesOf({ file, read }: Part): readonly PartitionFile[] {
+  return read ? filesHolding(file, read.held) : [];
 }
 
 export function filesHolding(
@@ -194,11 +129,13 @@ function endingOf({ gzip, fileFormat }: PartForm): string {
   return gzip ? '.ndjson.gz' : '.ndjson';
 }
 
-/** A part in the manifest, which represents states by null and missing members. */
-export interface SavedPart extends Omit<Part, 'content'> {
+/** A part in the manifest. */
+export interface SavedPart extends Pick<Part, 'file' | 'query' | 'after' | 'before'> {
+  /** In its files, or expected. */
   readonly events: number | null;
   readonly counted: number | null;
   readonly ofAnyStatus: number | null;
+  /** Null until the part is read, like `sha256`. */
   readonly bytes: number | null;
   readonly sha256: string | null;
   readonly strays?: readonly PartitionFile[] | undefined;
@@ -207,46 +144,28 @@ export interface SavedPart extends Omit<Part, 'content'> {
 }
 
 export function savedPart(part: Part): SavedPart {
-  const { file, query, after, before, content } = part;
-  const now = contentOf(part);
-  const lost = content.state === 'lost' ? { lost: content.original.held } : {};
-  const mark = isSettled(part) ? { settled: true } : {};
+  const { file, query, after, before, expected, read, isSettled, lost } = part;
+  const { events, bytes, sha256, strays } = read?.held ?? { ...NOTHING_HELD, events: expected };
+  const { counted = null, ofAnyStatus = null } = read ?? lost ?? {};
   const slice = { file, query, after, before };
-  if (now.state === 'planned') {
-    const { counted, ofAnyStatus } = content.state === 'lost' ? content.original : UNREAD;
-    return {
-      ...slice,
-      events: now.expected,
-      counted,
-      ofAnyStatus,
-      bytes: null,
-      sha256: null,
-      ...mark,
-      ...lost,
-    };
-  }
-  const { held, counted, ofAnyStatus } = now;
-  const { events, bytes, sha256, strays } = held;
-  return { ...slice, events, counted, ofAnyStatus, bytes, sha256, strays, ...mark, ...lost };
+  const settled = isSettled ? true : undefined;
+  return { ...slice, events, counted, ofAnyStatus, bytes, sha256, strays, settled, lost: lost?.held };
 }
 
-const UNREAD = { counted: null, ofAnyStatus: null };
+const NOTHING_HELD = { bytes: null, sha256: null, strays: undefined };
 
 /** Requires a sound part. */
 export function restoredPart(saved: SavedPart): Part {
-  const { file, query, after, before, counted, ofAnyStatus, lost } = saved;
-  const now = restoredContent(saved);
-  const content: Part['content'] = lost
-    ? { state: 'lost', original: { held: lost, counted, ofAnyStatus }, now }
-    : now;
-  return { file, query, after, before, content };
-}
-
-function restoredContent(saved: SavedPart): Content {
-  const { events, counted, ofAnyStatus, bytes, sha256, strays, settled: isSettled = false } = saved;
-  if (!sha256) return { state: 'planned', expected: events, isRepair: isSettled };
-  const held = { events: events ?? 0, bytes: bytes ?? 0, sha256, ...(strays ? { strays } : {}) };
-  return { state: isSettled ? 'settled' : 'written', held, counted, ofAnyStatus };
+  const { file, query, after, before, events, counted, ofAnyStatus, bytes, sha256, strays } = saved;
+  const held = sha256 ? { events: events ?? 0, bytes: bytes ?? 0, sha256, strays } : undefined;
+  const slice = { file, query, after, before };
+  return {
+    ...slice,
+    expected: held ? null : events,
+    read: held && { held, counted, ofAnyStatus },
+    isSettled: saved.settled === true,
+    lost: saved.lost && { held: saved.lost, counted, ofAnyStatus },
+  };
 }
 
 export function isSoundPart(part: SavedPart, form: NameForm): boolean {

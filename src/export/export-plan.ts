@@ -15,7 +15,7 @@ import {
 import { version } from '../version.ts';
 import type { ExportClient } from './export-client.ts';
 import type { Identity, Manifest } from './export-manifest.ts';
-import { createNamer, type Part, type Partition, settled } from './export-part.ts';
+import { createNamer, type Part, type Partition } from './export-part.ts';
 import { dayOf, folderOfDay } from './partitions.ts';
 import { type Mark, markDays, markTime } from './time-marks.ts';
 
@@ -75,7 +75,7 @@ export async function planUpdate(
   const ends = [milliseconds(earlier.pin), Date.parse(earlier.finishedAt as string), milliseconds(pin)];
   const from = knownInstant(Math.min(...ends) - OVERLAP_SECONDS * 1000);
   const nameNext = createNamer(earlier.parts, earlier);
-  let parts = earlier.parts.map(settled);
+  let parts = earlier.parts.map((part): Part => ({ ...part, isSettled: true }));
   for (const [index, query] of queries.entries()) {
     const isNew = index >= earlier.queries.length;
     const window = isNew ? query : { ...query, after: laterOf(after, from) };
@@ -130,7 +130,7 @@ export async function warnOfLaterDated(
  * event in both. With partitions each part is within a day.
  */
 async function planParts(
-  index: number,
+  ofQuery: number,
   query: Query,
   partition: Partition | undefined,
   nameNext: (folder: string) => string,
@@ -141,17 +141,19 @@ async function planParts(
   const newest: Mark = { seconds: end.seconds + (end.fraction === '' ? 0 : 1), events: total ?? 0 };
   const oldest: Mark = { seconds: query.after?.seconds ?? 0, events: 0 };
   const days = partition ? await markDays([newest, oldest], query, client) : [newest, oldest];
-  const marks = await markSpans(days, query, eventsPerPart(total ?? 0, client.pageSize), client);
-  return spansBetween(marks).map(({ to, from }): Part => {
+  const marks = await markTime(days, query, eventsPerPart(total ?? 0, client.pageSize), client);
+  return marks.slice(1).map((from, index): Part => {
+    const to = marks[index] as Mark;
     const overlapping = () => laterOf(query.after, knownInstant((from.seconds - 1) * 1000));
     const after = from === oldest ? query.after : overlapping();
     const expected = total === undefined ? null : to.events - from.events;
     return {
       file: nameNext(partition ? folderOfDay(dayOf(to.seconds - 1)) : ''),
-      query: index,
+      query: ofQuery,
       after: after ?? null,
       before: to === newest ? end : knownInstant(to.seconds * 1000),
-      content: { state: 'planned', expected, isRepair: false },
+      expected,
+      isSettled: false,
     };
   });
 }
@@ -159,23 +161,4 @@ async function planParts(
 function eventsPerPart(total: number, pageSize: number): number {
   const least = PAGES_PER_PART * pageSize;
   return Math.min(Math.max(least, Math.ceil(total / PARTS_PER_EXPORT)), EVENTS_PER_PART);
-}
-
-/** Divides each span separately, which keeps the given marks. */
-async function markSpans(
-  marks: readonly Mark[],
-  query: Query,
-  target: number,
-  client: ExportClient,
-): Promise<Mark[]> {
-  const all = marks.slice(0, 1);
-  for (const { to, from } of spansBetween(marks)) {
-    const [, ...older] = await markTime([to, from], query, target, client);
-    all.push(...older);
-  }
-  return all;
-}
-
-function spansBetween(marks: readonly Mark[]): readonly { readonly to: Mark; readonly from: Mark }[] {
-  return marks.slice(1).map((from, at) => ({ to: marks[at] as Mark, from }));
 }

@@ -13,18 +13,14 @@ import type { ExportClient } from './export-client.ts';
 import { removeReplaced } from './export-directory.ts';
 import { createManifestWriter, type Identity, type Manifest, partQuery } from './export-manifest.ts';
 import {
-  contentOf,
   createNamer,
   eventsIn,
   filesOf,
   folderOf,
-  heldBy,
-  isSettled,
   type Part,
-  type PartRead,
   toBeReadAgain,
   trimmedPart,
-  withContent,
+  withReading,
 } from './export-part.ts';
 import { beginExport, planUpdate, warnOfLaterDated } from './export-plan.ts';
 import { type PartClaim, PartClaims } from './part-claims.ts';
@@ -103,13 +99,14 @@ export class ExportRun {
     await saved;
   }
 
-  async #savePart(index: number, part: Part): Promise<void> {
-    this.#noteReplaced(this.#manifest.parts[index] as Part);
-    await this.#save({ parts: this.#manifest.parts.with(index, part) });
+  async #replacePart(index: number, part: Part): Promise<void> {
+    await this.#replaceParts(this.#manifest.parts.with(index, part));
   }
 
-  #noteReplaced(part: Part): void {
-    for (const { file } of filesOf(part)) this.#replaced.add(file);
+  async #replaceParts(parts: readonly Part[]): Promise<void> {
+    const replaced = this.#manifest.parts.filter((part, index) => part !== parts[index]);
+    for (const { file } of replaced.flatMap(filesOf)) this.#replaced.add(file);
+    await this.#save({ parts });
   }
 
   /** Reads missing parts, and changed ones again, until the files agree with the service. */
@@ -125,8 +122,7 @@ export class ExportRun {
       if (round === MAX_ROUNDS) throw incompleteError(held, total);
       const isChanged = new Set(changed);
       const parts = this.#manifest.parts.map((part, at) => (isChanged.has(at) ? toBeReadAgain(part) : part));
-      for (const index of changed) this.#noteReplaced(this.#manifest.parts[index] as Part);
-      await this.#save({ parts });
+      await this.#replaceParts(parts);
       this.#events = eventsIn(parts);
     }
     await this.#removeRepeated();
@@ -142,7 +138,7 @@ export class ExportRun {
   async #readMissing(): Promise<void> {
     const { concurrency, signal } = this.#client;
     const { parts } = this.#manifest;
-    const missing = [...parts.keys()].filter((at) => !heldBy(parts[at] as Part));
+    const missing = [...parts.keys()].filter((at) => !parts[at]?.read);
     const ofAnyStatus = await countAnyStatus(this.#manifest, missing, this.#client);
     const claims = new PartClaims(this.#job.directory, () => this.#manifest, this.#keep);
     // Parts share the request slots of one.
@@ -182,10 +178,8 @@ export class ExportRun {
         await file.add(due);
         this.#onEvents(due.count);
       }
-      const outcome: PartRead = { held: await file.commit(), counted, ofAnyStatus };
-      const planned = contentOf(part);
-      const isRepair = planned.state === 'planned' && planned.isRepair;
-      await this.#savePart(index, withContent(part, { state: isRepair ? 'settled' : 'written', ...outcome }));
+      const held = await file.commit();
+      await this.#replacePart(index, withReading(part, { held, counted, ofAnyStatus }));
     } catch (error) {
       await file.discard();
       throw error;
@@ -200,15 +194,15 @@ export class ExportRun {
     if (!overlapFrom || !again) return;
     const nameNext = createNamer(parts, this.#manifest);
     for (const [index, part] of parts.entries()) {
-      if (!isSettled(part) || compareInstants(part.before, overlapFrom) <= 0) continue;
+      if (!part.isSettled || compareInstants(part.before, overlapFrom) <= 0) continue;
       const file = nameNext(folderOf(part.file));
       const trimmed = await PartWriter.create(directory, { file });
       try {
         for await (const items of readPart(directory, part))
           await trimmed.add(identified(items).without(again));
-        const isSame = trimmed.events === (heldBy(part)?.events ?? 0);
+        const isSame = trimmed.events === (part.read?.held.events ?? 0);
         if (isSame) await trimmed.discard();
-        else await this.#savePart(index, trimmedPart(part, file, await trimmed.commit()));
+        else await this.#replacePart(index, trimmedPart(part, file, await trimmed.commit()));
       } catch (error) {
         await trimmed.discard();
         throw error;
@@ -230,9 +224,8 @@ export class ExportRun {
 
 /** Uses the service's counts for parts not read yet; NaN if there are none. */
 function expectedEvents(parts: readonly Part[]): number {
-  return parts.reduce((sum, part) => {
-    const content = contentOf(part);
-    return sum + (content.state === 'planned' ? (content.expected ?? Number.NaN) : content.held.events);
+  return parts.reduce((sum, { read, expected }) => {
+    return sum + (read ? read.held.events : (expected ?? Number.NaN));
   }, 0);
 }
 

@@ -3,7 +3,7 @@ import { createdOnReader } from '../items/item-times.ts';
 import type { IdentifiedItems } from '../paging/page.ts';
 import { compareInstants } from '../time/instant.ts';
 import type { Manifest } from './export-manifest.ts';
-import { heldBy, isSettled, overlap, type Part } from './export-part.ts';
+import { overlap, type Part } from './export-part.ts';
 import { keysOf, keysWithoutDay } from './part-reader.ts';
 import { createDayReader, dayOf, startOfDay } from './partitions.ts';
 
@@ -48,7 +48,7 @@ export class PartClaims {
     this.#claims.get(index)?.end();
     for (const at of [index, ...this.#neighbours(index)]) {
       const { parts } = this.#manifest();
-      const isNeeded = [at, ...this.#neighbours(at)].some((one) => !heldBy(parts[one] as Part));
+      const isNeeded = [at, ...this.#neighbours(at)].some((one) => !parts[one]?.read);
       if (isNeeded) continue;
       this.#claims.delete(at);
       this.#there.delete(at);
@@ -58,8 +58,8 @@ export class PartClaims {
   async #addNeighbour(claim: PartClaim, part: Part, index: number): Promise<void> {
     const other = this.#manifest().parts[index] as Part;
     // An update reads events of settled parts again; they are removed from the settled parts later.
-    if (isSettled(other) && !isSettled(part)) return;
-    if (heldBy(other) && !this.#claims.has(index)) {
+    if (other.isSettled && !part.isSettled) return;
+    if (other.read && !this.#claims.has(index)) {
       const keys = this.#there.get(index) ?? keysOf(this.#directory, [other]);
       this.#there.set(index, keys);
       claim.keysElsewhere.push(await keys);
@@ -80,7 +80,7 @@ export class PartClaims {
     const known = this.#undated.get(query);
     if (known) return known;
     const { parts } = this.#manifest();
-    const read = parts.filter((part) => part.query === query && heldBy(part));
+    const read = parts.filter((part) => part.query === query && part.read);
     const keys = keysWithoutDay(this.#directory, read).then((there) => new Set(there));
     this.#undated.set(query, keys);
     return keys;
@@ -195,8 +195,7 @@ function firstDayOf(part: Part, parts: readonly Part[]): number | undefined {
   if (startOfDay(dayOf(midnight)) !== midnight) return undefined;
   const endsThere = ({ before }: Part) => before.seconds === midnight && before.fraction === '';
   const hasDayBefore = parts.some(
-    (one) =>
-      one !== part && one.query === part.query && endsThere(one) && (!isSettled(one) || isSettled(part)),
+    (one) => one !== part && one.query === part.query && endsThere(one) && (!one.isSettled || part.isSettled),
   );
   return hasDayBefore ? dayOf(midnight) : undefined;
 }

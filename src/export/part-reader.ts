@@ -8,16 +8,7 @@ import { identified } from '../paging/page.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { compareInstants } from '../time/instant.ts';
 import { type Manifest, readManifest } from './export-manifest.ts';
-import {
-  filesHolding,
-  filesOf,
-  folderOf,
-  heldBy,
-  isSettled,
-  overlap,
-  type Part,
-  type PartitionFile,
-} from './export-part.ts';
+import { filesHolding, filesOf, folderOf, overlap, type Part, type PartitionFile } from './export-part.ts';
 import type { StoredFile } from './part-format.ts';
 import { formatOf, PIECE_BYTES } from './part-formats.ts';
 import { NO_DAY_FOLDER } from './partitions.ts';
@@ -90,8 +81,8 @@ async function keysIn(directory: string, files: readonly PartitionFile[]): Promi
 /** Settled parts still have the earlier state of these events. Undefined if no update is running. */
 export async function keysReadAgain(directory: string, { overlapFrom, parts }: Manifest) {
   if (!overlapFrom) return undefined;
-  const earlier = parts.filter((part) => isSettled(part) && compareInstants(part.before, overlapFrom) > 0);
-  const added = parts.filter((part) => !isSettled(part) && heldBy(part));
+  const earlier = parts.filter((part) => part.isSettled && compareInstants(part.before, overlapFrom) > 0);
+  const added = parts.filter((part) => !part.isSettled && part.read);
   // An update may add any number of events, few of which existed before.
   return await keysOf(
     directory,
@@ -167,8 +158,7 @@ async function damagedOrReplaced(
 ): Promise<ServiceError> {
   const isIt = (one: PartitionFile) => one.file === file && one.sha256 === sha256;
   const isListed = (part: Part) =>
-    filesOf(part).some(isIt) ||
-    (part.content.state === 'lost' && filesHolding(part.file, part.content.original.held).some(isIt));
+    filesOf(part).some(isIt) || (part.lost && filesHolding(part.file, part.lost.held).some(isIt));
   const isThere = (await readManifest(directory))?.parts.some(isListed) ?? true;
   if (isThere) return new DamagedPartError(directory, file, damage);
   return new ServiceError(`${directory} was updated while it was read`, { next: 'run the command again' });

@@ -4,7 +4,7 @@ import { UsageError } from '../errors.ts';
 import { type FoundPage, identified } from '../paging/page.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { MANIFEST, readManifest } from './export-manifest.ts';
-import { heldBy, isSettled, lossOf, type Part } from './export-part.ts';
+import { eventsIn, lossOf, type Part } from './export-part.ts';
 import { keysReadAgain, readPart } from './part-reader.ts';
 
 export interface StoredExport {
@@ -43,7 +43,7 @@ export async function openExport(
         `${path.join(place, loss.file)} was damaged: it has ${grouped(loss.held)} of ${eventsText(loss.heldBefore)}`,
       );
   }
-  const unchecked = new Set(manifest.parts.filter(heldBy));
+  const unchecked = new Set(manifest.parts.filter(({ read }) => read));
   const again = await keysReadAgain(place, manifest);
   const lists = manifest.queries.map((_, query) => {
     const parts = [...unchecked].filter((part) => part.query === query);
@@ -66,13 +66,13 @@ async function* pagesOfParts(
   signal: AbortSignal,
   onChecked: (part: Part) => void,
 ): AsyncGenerator<FoundPage> {
-  const all = parts.reduce((sum, part) => sum + (heldBy(part)?.events ?? 0), 0);
+  const all = eventsIn(parts);
   let read = 0;
   for (const part of parts) {
     for await (const items of readPart(directory, part)) {
       signal.throwIfAborted();
       read += items.count;
-      const left = again && isSettled(part) ? identified(items).without(again) : items;
+      const left = again && part.isSettled ? identified(items).without(again) : items;
       yield { items: left, total: undefined, share: read / all };
     }
     onChecked(part);

@@ -3,7 +3,7 @@ import { askCount } from '../paging/page.ts';
 import { readAhead } from '../paging/read-ahead.ts';
 import type { ExportClient } from './export-client.ts';
 import { isFiltered, type Manifest, partQuery } from './export-manifest.ts';
-import { contentOf, eventsIn, isSettled, type Part, type PartRead } from './export-part.ts';
+import { eventsIn, type Part } from './export-part.ts';
 
 /**
  * Compares the export with the service's counts. `total` is NaN without counts or if the files hold only some
@@ -15,28 +15,23 @@ export async function recount(
   client: ExportClient,
 ): Promise<{ total: number; changed: readonly number[] }> {
   const { parts, queries } = manifest;
-  const isPartial = isFiltered(manifest) || parts.some(isSettled);
+  const isPartial = isFiltered(manifest) || parts.some(({ isSettled }) => isSettled);
   let total = isPartial ? Number.NaN : 0;
   if (!isPartial) {
     for (const query of queries) total += (await askCount(client, query, client.signal)) ?? Number.NaN;
-    const mayMove = parts.some((part) => readingOf(part)?.ofAnyStatus != null);
+    const mayMove = parts.some((part) => part.read?.ofAnyStatus != null);
     if (Number.isNaN(total) || (total === eventsIn(parts) && !mayMove)) return { total, changed: [] };
   }
-  const indexes = [...parts.keys()].filter((index) => !isSettled(parts[index] as Part));
+  const indexes = [...parts.keys()].filter((index) => !parts[index]?.isSettled);
   const counts = await countParts(manifest, indexes, client);
   const ofAnyStatus = await countAnyStatus(manifest, indexes, client);
   const differs = (now: number | undefined, then: number | null | undefined) =>
     now !== undefined && now !== then;
   const changed = indexes.filter((index) => {
-    const read = readingOf(parts[index] as Part);
+    const read = parts[index]?.read;
     return differs(counts.get(index), read?.counted) || differs(ofAnyStatus.get(index), read?.ofAnyStatus);
   });
   return { total, changed };
-}
-
-function readingOf(part: Part): PartRead | undefined {
-  const content = contentOf(part);
-  return content.state === 'planned' ? undefined : content;
 }
 
 /** Reveals an event that arrived late even if another has left the query. */

@@ -14,7 +14,7 @@ export interface Mark {
 /** Maximum marks counted at once between two others. */
 const MAX_MARKS = 16;
 
-/** Adds marks, newest first, until about `target` events are between two of them, or more within a second. */
+/** Adds marks to the given ones until about `target` events are between two, or more within a second. */
 export async function markTime(
   bounds: readonly Mark[],
   query: Query,
@@ -29,7 +29,7 @@ export async function markTime(
     return Array.from({ length: parts - 1 }, (_, at) => to.seconds - Math.ceil((seconds * (at + 1)) / parts));
   };
   const marks = await addMarks(bounds, between, query, client);
-  return withoutNeedless(marks, (to, from) => !isLarge(to, from));
+  return withoutNeedless(marks, bounds, (to, from) => !isLarge(to, from));
 }
 
 /** Marks UTC midnights between events, newest first; skips empty days. */
@@ -44,7 +44,7 @@ export async function markDays(bounds: readonly Mark[], query: Query, client: Ex
       startOfDay(first + Math.floor(((at + 0.5) * days) / asked)),
     );
   };
-  return withoutNeedless(await addMarks(bounds, between, query, client), isEmpty);
+  return withoutNeedless(await addMarks(bounds, between, query, client), bounds, isEmpty);
 }
 
 /** Counts at the seconds that `between` returns for two marks, until there are none. */
@@ -70,11 +70,17 @@ async function addMarks(
   }
 }
 
-function withoutNeedless(marks: readonly Mark[], mayMeet: (to: Mark, from: Mark) => boolean): Mark[] {
+/** Keeps the marks that were given. */
+function withoutNeedless(
+  marks: readonly Mark[],
+  given: readonly Mark[],
+  mayMeet: (to: Mark, from: Mark) => boolean,
+): Mark[] {
+  const kept = new Set(given);
   const needed: Mark[] = [];
   for (const [at, mark] of marks.entries()) {
     const [before, after] = [needed.at(-1), marks[at + 1]];
-    const isNeedless = before !== undefined && after !== undefined && mayMeet(before, after);
+    const isNeedless = before && after && !kept.has(mark) && mayMeet(before, after);
     if (!isNeedless) needed.push(mark);
   }
   return needed;

@@ -1,7 +1,7 @@
 import type { Reporter } from '../terminal/reporter.ts';
 import { setAside } from './export-directory.ts';
 import { type Manifest, writeManifest } from './export-manifest.ts';
-import { damagedPart, eventsIn, filesOf, heldBy, isSettled, type Part, settled } from './export-part.ts';
+import { damagedPart, eventsIn, filesOf, type Part } from './export-part.ts';
 import { DamagedPartError, readPart } from './part-reader.ts';
 
 async function damageOf(directory: string, part: Part): Promise<DamagedPartError | undefined> {
@@ -37,7 +37,7 @@ export async function verifyExport(
   const verified: Manifest = {
     ...manifest,
     // Settle intact parts, since the service may have deleted their events.
-    parts: isRepair ? parts.map(settled) : parts,
+    parts: isRepair ? parts.map((part) => ({ ...part, isSettled: true })) : parts,
     finishedAt: isRepair ? null : finishedAt,
     events: finishedAt && !isRepair ? eventsIn(parts) : null,
   };
@@ -54,8 +54,7 @@ async function findDamages(directory: string, { parts }: Manifest, signal: Abort
   const found: Found[] = [];
   for (const part of parts) {
     signal.throwIfAborted();
-    const held = heldBy(part);
-    const damage = held && (await damageOf(directory, part));
+    const damage = part.read && (await damageOf(directory, part));
     const whole = undamaged(part);
     // The user may have put an undamaged copy in its place.
     const isWhole = whole !== undefined && !(await damageOf(directory, whole));
@@ -65,11 +64,8 @@ async function findDamages(directory: string, { parts }: Manifest, signal: Abort
 }
 
 function undamaged(part: Part): Part | undefined {
-  const { content } = part;
-  if (content.state !== 'lost') return undefined;
-  const { now, original } = content;
-  const read = now.state === 'planned' ? original : { ...now, held: original.held };
-  return { ...part, content: { ...read, state: isSettled(part) ? 'settled' : 'written' } };
+  const { read, lost } = part;
+  return lost && { ...part, read: { ...lost, ...read, held: lost.held }, lost: undefined };
 }
 
 async function putAside(

@@ -13,7 +13,7 @@ import {
   readManifest,
   writeManifest,
 } from '../../src/export/export-manifest.ts';
-import { filesOf, lossOf, type Part, type Written } from '../../src/export/export-part.ts';
+import { filesOf, lossOf, type Part, type PartRead } from '../../src/export/export-part.ts';
 import { readPart } from '../../src/export/part-reader.ts';
 import { NO_DAY_FOLDER } from '../../src/export/partitions.ts';
 import { type Instant, parseInstant } from '../../src/time/instant.ts';
@@ -39,11 +39,9 @@ const MANIFEST: Manifest = {
       query: 0,
       after: null,
       before: time('2026-11-20T12:00:01Z'),
-      content: {
-        state: 'lost',
-        original: { held: { events: 4, bytes: 100, sha256: 'a' }, counted: null, ofAnyStatus: null },
-        now: { state: 'planned', expected: 3, isRepair: true },
-      },
+      expected: 3,
+      isSettled: true,
+      lost: { held: { events: 4, bytes: 100, sha256: 'a' }, counted: null, ofAnyStatus: null },
     },
   ],
 };
@@ -57,21 +55,18 @@ const PARTITIONED: Manifest = {
     {
       ...(MANIFEST.parts[0] as Part),
       file: 'date=2026-11-20/part-000001.ndjson',
-      content: {
-        state: 'lost',
-        original: { held: { events: 4, bytes: 100, sha256: 'a' }, counted: 3, ofAnyStatus: 5 },
-        now: {
-          state: 'settled',
-          held: {
-            events: 3,
-            bytes: 80,
-            sha256: 'c',
-            strays: [{ file: `${NO_DAY_FOLDER}/part-000001.ndjson`, events: 1, bytes: 40, sha256: 'b' }],
-          },
-          counted: 3,
-          ofAnyStatus: 5,
+      expected: null,
+      read: {
+        held: {
+          events: 3,
+          bytes: 80,
+          sha256: 'c',
+          strays: [{ file: `${NO_DAY_FOLDER}/part-000001.ndjson`, events: 1, bytes: 40, sha256: 'b' }],
         },
+        counted: 3,
+        ofAnyStatus: 5,
       },
+      lost: { held: { events: 4, bytes: 100, sha256: 'a' }, counted: 3, ofAnyStatus: 5 },
     },
   ],
 };
@@ -93,8 +88,9 @@ const UPDATING: Manifest = {
 
 const written = (events: number): Part => {
   const held = { events, bytes: 100, sha256: 'a' };
-  const content = { state: 'written', held, counted: events, ofAnyStatus: null } as const;
-  return { ...(MANIFEST.parts[0] as Part), content };
+  const { file, query, after, before } = MANIFEST.parts[0] as Part;
+  const read = { held, counted: events, ofAnyStatus: null };
+  return { file, query, after, before, expected: null, read, isSettled: false };
 };
 const FINISHED: Manifest = {
   ...MANIFEST,
@@ -336,9 +332,7 @@ describe('what an export has lost', () => {
   const lostOf = (...held: [now: number, before: number][]): Manifest => {
     const parts = held.map(([now, before], index): Part => {
       const part = { ...written(now), file: `part-00000${index + 1}.ndjson` };
-      const { content } = written(before);
-      const original = content as Written;
-      return { ...part, content: { state: 'lost', original, now: part.content as Written } };
+      return { ...part, lost: written(before).read };
     });
     return { ...MANIFEST, parts: [...parts, written(9)] };
   };
@@ -443,11 +437,10 @@ describe('an export', () => {
 test('a part that an update has replaced since the manifest was read is not damaged', async () => {
   const directory = await folder();
   const slice = MANIFEST.parts[0] as Part;
-  const written = (sha256: string): Written => ({
-    ...{ state: 'written', counted: 3, ofAnyStatus: null },
-    held: { events: 3, bytes: 100, sha256 },
-  });
-  const part = { ...slice, content: written('a'.repeat(64)) };
+  const readAs = (sha256: string): PartRead => {
+    return { held: { events: 3, bytes: 100, sha256 }, counted: 3, ofAnyStatus: null };
+  };
+  const part = { ...slice, read: readAs('a'.repeat(64)) };
   await writeManifest(directory, { ...MANIFEST, parts: [part] });
   await expect(readPart(directory, part).next()).rejects.toThrow(
     `${path.join(directory, part.file)} is missing`,
@@ -457,8 +450,8 @@ test('a part that an update has replaced since the manifest was read is not dama
     `${directory} was updated while it was read`,
   );
   // A part whose number of events changed meanwhile is read again, into a file of the same name.
-  for (const content of [slice.content, written('b'.repeat(64))]) {
-    await writeManifest(directory, { ...MANIFEST, parts: [{ ...slice, content }] });
+  for (const read of [undefined, readAs('b'.repeat(64))]) {
+    await writeManifest(directory, { ...MANIFEST, parts: [{ ...slice, read }] });
     await writeFile(path.join(directory, part.file), 'other\n');
     await expect(readPart(directory, part).next()).rejects.toThrow(
       `${directory} was updated while it was read`,

@@ -1,111 +1,85 @@
 import { describe, expect, test } from 'vitest';
 import {
-  type Content,
-  contentOf,
   createNamer,
   damagedPart,
   eventsIn,
   filesOf,
   folderOf,
   type Held,
-  heldBy,
-  isSettled,
-  isUncounted,
   lossOf,
   overlap,
   type Part,
   type PartRead,
   restoredPart,
   savedPart,
-  settled,
   toBeReadAgain,
   trimmedPart,
-  withContent,
+  withReading,
 } from '../../src/export/export-part.ts';
 import { knownInstant } from '../../src/time/instant.ts';
 
 const at = (seconds: number) => knownInstant(seconds * 1000);
-const partOf = (content: Part['content'], change: Partial<Part> = {}): Part => {
-  return { file: 'part-000001.ndjson', query: 0, after: at(10), before: at(20), content, ...change };
+const planned = (change: Partial<Part> = {}): Part => {
+  const slice = { file: 'part-000001.ndjson', query: 0, after: at(10), before: at(20) };
+  return { ...slice, expected: 7, isSettled: false, ...change };
 };
 const readOf = (events: number, counted: number | null = events): PartRead => {
   return { held: { events, bytes: 10 * events, sha256: `of ${events}` }, counted, ofAnyStatus: 9 };
 };
-const PLANNED: Content = { state: 'planned', expected: 7, isRepair: false };
-const REPAIR: Content = { state: 'planned', expected: 7, isRepair: true };
-const WRITTEN: Content = { state: 'written', ...readOf(5) };
-const SETTLED: Content = { state: 'settled', ...readOf(5) };
-const lost = (now: Content, held = 6, counted: number | null = held): Part['content'] => {
-  return { state: 'lost', original: readOf(held, counted), now };
+const written = (change: Partial<Part> = {}): Part => {
+  return planned({ expected: null, read: readOf(5), ...change });
 };
+const SETTLED = { isSettled: true };
+const LOST = { lost: readOf(6) };
 
 describe('a part', () => {
   test.each([
-    // State, events held, whether it is compared no more, whether its count is unknown, what is lost.
-    [PLANNED, undefined, false, false, undefined],
-    [REPAIR, undefined, true, false, undefined],
-    [WRITTEN, 5, false, false, undefined],
-    [SETTLED, 5, true, false, undefined],
-    [{ ...WRITTEN, counted: null }, 5, false, true, undefined],
-    [{ ...SETTLED, counted: null }, 5, true, true, undefined],
-    [lost(PLANNED), undefined, false, false, { held: 0, heldBefore: 6 }],
-    [lost(REPAIR), undefined, true, false, { held: 0, heldBefore: 6 }],
-    [lost({ ...SETTLED, counted: null }, 6, null), 5, true, true, { held: 5, heldBefore: 6 }],
-  ] as const)('%# says what it holds, and what it has lost', (content, held, isDone, isOpen, loss) => {
-    const part = partOf(content);
-    expect(contentOf(part)).toBe(content.state === 'lost' ? content.now : content);
-    expect(heldBy(part)?.events).toBe(held);
-    expect([isSettled(part), isUncounted(part)]).toEqual([isDone, isOpen]);
+    // Events held, what is lost.
+    [planned(), undefined, undefined],
+    [planned(SETTLED), undefined, undefined],
+    [written(), 5, undefined],
+    [written(SETTLED), 5, undefined],
+    [written({ read: readOf(5, null) }), 5, undefined],
+    [planned(LOST), undefined, { held: 0, heldBefore: 6 }],
+    [planned({ ...SETTLED, ...LOST }), undefined, { held: 0, heldBefore: 6 }],
+    [written({ ...SETTLED, read: readOf(5, null), lost: readOf(6, null) }), 5, { held: 5, heldBefore: 6 }],
+  ])('%# reads back as it was saved, and knows what it holds and has lost', (part, held, loss) => {
     expect(lossOf(part)).toEqual(loss && { file: part.file, ...loss });
-    expect(eventsIn([part, partOf(WRITTEN), partOf(PLANNED)])).toBe((held ?? 0) + 5);
+    expect(eventsIn([part, written(), planned()])).toBe((held ?? 0) + 5);
     expect(restoredPart(savedPart(part))).toEqual(part);
   });
 
   test('that was read takes what it holds, and stays lost until it holds as much as before', () => {
-    expect(withContent(partOf(PLANNED), WRITTEN)).toEqual(partOf(WRITTEN));
-    expect(withContent(partOf(lost(PLANNED)), WRITTEN)).toEqual(partOf(lost(WRITTEN)));
-    expect(withContent(partOf(lost(PLANNED, 5)), WRITTEN)).toEqual(partOf(WRITTEN));
-    expect(withContent(partOf(lost(WRITTEN, 0)), PLANNED)).toEqual(partOf(lost(PLANNED, 0)));
+    expect(withReading(planned(), readOf(5))).toEqual(written());
+    expect(withReading(planned(SETTLED), readOf(5))).toEqual(written(SETTLED));
+    expect(withReading(planned(LOST), readOf(5))).toEqual(written(LOST));
+    expect(withReading(planned({ lost: readOf(5) }), readOf(5))).toEqual(written());
   });
 
-  test('that has to be read again expects what it held, and repairs what had settled', () => {
-    const expected = { expected: 5 };
-    expect(toBeReadAgain(partOf(WRITTEN))).toEqual(partOf({ ...PLANNED, ...expected }));
-    expect(toBeReadAgain(partOf(SETTLED))).toEqual(partOf({ ...REPAIR, ...expected }));
-    expect(toBeReadAgain(partOf(lost(SETTLED)))).toEqual(partOf(lost({ ...REPAIR, ...expected })));
-    const planned = partOf(PLANNED);
-    expect(toBeReadAgain(planned)).toBe(planned);
+  test('that has to be read again expects what it held', () => {
+    const again = { expected: 5 };
+    expect(toBeReadAgain(written())).toEqual(planned(again));
+    expect(toBeReadAgain(written(SETTLED))).toEqual(planned({ ...again, ...SETTLED }));
+    expect(toBeReadAgain(written(LOST))).toEqual(planned({ ...again, ...LOST }));
+    expect(toBeReadAgain(planned())).toEqual(planned());
   });
 
   test('that was damaged remembers what it held; damaged again, what it held at first', () => {
-    const expected = { expected: 5 };
-    const original = readOf(5);
-    expect(damagedPart(partOf(WRITTEN))).toEqual(
-      partOf({ state: 'lost', original, now: { ...PLANNED, ...expected } }),
-    );
-    expect(damagedPart(partOf(SETTLED))).toEqual(
-      partOf({ state: 'lost', original, now: { ...REPAIR, ...expected } }),
-    );
-    expect(damagedPart(partOf(lost(SETTLED)))).toEqual(partOf(lost({ ...REPAIR, ...expected })));
-    expect(damagedPart(partOf(PLANNED))).toEqual(partOf(PLANNED));
+    const again = { expected: 5 };
+    expect(damagedPart(written())).toEqual(planned({ ...again, lost: readOf(5) }));
+    expect(damagedPart(written(SETTLED))).toEqual(planned({ ...again, ...SETTLED, lost: readOf(5) }));
+    expect(damagedPart(written(LOST))).toEqual(planned({ ...again, ...LOST }));
+    expect(damagedPart(planned())).toEqual(planned());
   });
 
   test('from which events were removed has a new file, and has lost no more than before', () => {
     const { held } = readOf(3);
     const file = 'part-000009.ndjson';
-    expect(trimmedPart(partOf(SETTLED), file, held)).toEqual(partOf({ ...SETTLED, held }, { file }));
-    const left: Held = { events: 4, bytes: 60, sha256: '' };
-    expect(trimmedPart(partOf(lost(SETTLED)), file, held)).toEqual(
-      partOf({ state: 'lost', original: { ...readOf(6), held: left }, now: { ...SETTLED, held } }, { file }),
-    );
-    expect(trimmedPart(partOf(PLANNED), file, held)).toEqual(partOf(PLANNED));
-  });
-
-  test('of a finished export is compared no more, whatever its state', () => {
-    expect(settled(partOf(PLANNED))).toEqual(partOf(REPAIR));
-    expect(settled(partOf(WRITTEN))).toEqual(partOf(SETTLED));
-    expect(settled(partOf(lost(WRITTEN)))).toEqual(partOf(lost(SETTLED)));
-    expect(settled(partOf(lost(PLANNED)))).toEqual(partOf(lost(REPAIR)));
+    const read = { ...readOf(5), held };
+    expect(trimmedPart(written(SETTLED), file, held)).toEqual(written({ ...SETTLED, file, read }));
+    const left = { ...readOf(6), held: { events: 4, bytes: 60, sha256: '' } };
+    expect(trimmedPart(written(LOST), file, held)).toEqual(written({ file, read, lost: left }));
+    expect(trimmedPart(planned(), file, held)).toEqual(planned());
   });
 });
 
@@ -113,12 +87,12 @@ describe('the files of a part', () => {
   const stray = { file: 'date=2026-11-19/part-000001.ndjson', events: 2, bytes: 9, sha256: 'c' };
   const filesHeld = (file: string, events: number, bytes: number, strays?: Held['strays']) => {
     const held = { events, bytes, sha256: 'b', ...(strays ? { strays } : {}) };
-    return filesOf(partOf({ state: 'written', held, counted: null, ofAnyStatus: null }, { file }));
+    return filesOf(written({ file, read: { held, counted: null, ofAnyStatus: null } }));
   };
   const inFolder = 'date=2026-11-20/part-000001.ndjson';
 
   test('are none before it was read', () => {
-    expect(filesOf(partOf(PLANNED))).toEqual([]);
+    expect(filesOf(planned())).toEqual([]);
   });
 
   test('are its own with the events that its strays do not hold, and these', () => {
@@ -156,7 +130,7 @@ test.each([
   [{ after: null, before: at(11) }, true],
   [{ after: null, before: at(10) }, false],
 ])('two parts of one search overlap where their times do: %j', (change, expected) => {
-  const [one, other] = [partOf(PLANNED), partOf(PLANNED, change)];
+  const [one, other] = [planned(), planned(change)];
   expect([overlap(one, other), overlap(other, one)]).toEqual([expected, expected]);
 });
 
@@ -169,7 +143,7 @@ test('parts are named one after another, from the last that is there, by their f
   ]);
   const there = ['date=2026-11-20/part-000041.ndjson.gz', 'part-000007.ndjson.gz', 'part-1234567.ndjson.gz'];
   const later = createNamer(
-    there.map((file) => partOf(PLANNED, { file })),
+    there.map((file) => planned({ file })),
     { gzip: true },
   );
   expect(later()).toBe('part-1234568.ndjson.gz');

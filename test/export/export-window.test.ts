@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Manifest } from '../../src/export/export-manifest.ts';
-import { contentOf, type Part, withContent } from '../../src/export/export-part.ts';
+import { type Part, withReading } from '../../src/export/export-part.ts';
 import { beginExport, planUpdate, warnOfLaterDated } from '../../src/export/export-plan.ts';
 import { EventFilters } from '../../src/filters/event-filters.ts';
 import { parseCondition } from '../../src/items/item-conditions.ts';
@@ -62,20 +62,19 @@ const given = (flag: string, text: string) => {
 /** Each part as its name, its search, its bounds, and what is expected or held of it. */
 const shown = ({ parts }: Pick<Manifest, 'parts'>) =>
   parts.map((part) => {
-    const { file, query, after, before } = part;
-    const content = contentOf(part);
-    const events = content.state === 'planned' ? content.expected : content.held.events;
-    return [file, query, after?.text ?? null, before.text, `${content.state} ${events}`];
+    const { file, query, after, before, expected, read, isSettled } = part;
+    const state = isSettled ? 'settled' : 'written';
+    const content = read ? `${state} ${read.held.events}` : `planned ${expected}`;
+    return [file, query, after?.text ?? null, before.text, content];
   });
 
 /** The export after all its parts were read as planned. */
 function finished(planned: Manifest, finishedAt: string): Manifest {
   const written = (part: Part): Part => {
-    const content = contentOf(part);
-    if (content.state !== 'planned') return part;
-    const events = content.expected ?? 0;
+    if (part.read) return part;
+    const events = part.expected ?? 0;
     const held = { events, bytes: 9, sha256: 'a' };
-    return withContent(part, { state: 'written', held, counted: events, ofAnyStatus: null });
+    return withReading(part, { held, counted: events, ofAnyStatus: null });
   };
   return { ...planned, finishedAt, events: 0, parts: planned.parts.map(written) };
 }

@@ -4,13 +4,7 @@ import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Manifest } from '../../src/export/export-manifest.ts';
-import {
-  type Content,
-  heldBy,
-  type Part,
-  type Partition,
-  withContent,
-} from '../../src/export/export-part.ts';
+import { type Part, type Partition, withReading } from '../../src/export/export-part.ts';
 import { PartClaims } from '../../src/export/part-claims.ts';
 import { PartWriter } from '../../src/export/part-writer.ts';
 import { itemFilter, type KeepItems } from '../../src/items/item-filter.ts';
@@ -20,8 +14,6 @@ import { type Instant, parseInstant } from '../../src/time/instant.ts';
 import { itemOf, knownOf } from '../support/shape.ts';
 
 const time = (text: string) => parseInstant(`2026-11-${text}Z`) as Instant;
-const PLANNED: Content = { state: 'planned', expected: null, isRepair: false };
-const REPAIR: Content = { state: 'planned', expected: null, isRepair: true };
 
 /** Events by id, with their times: without the year and the month, and `Z`. */
 type Events = Readonly<Record<string, string | undefined>>;
@@ -42,28 +34,29 @@ interface Slice {
   readonly query?: number;
   readonly after?: string;
   readonly before: string;
-  readonly content?: Content;
+  readonly isSettled?: boolean;
 }
 
 /** The claims on the parts of an export, whose slices are given newest first. */
 async function claimsOn(slices: readonly Slice[], partition?: Partition, keep?: KeepItems) {
   const directory = await mkdtemp(path.join(tmpdir(), 'claims-'));
-  const parts = slices.map(({ query = 0, after, before, content = PLANNED }, index): Part => {
+  const parts = slices.map(({ query = 0, after, before, isSettled = false }, index): Part => {
     const name = `part-00000${index + 1}.ndjson`;
     const file = partition ? `date=2026-11-${before.slice(0, 2)}/${name}` : name;
-    return { file, query, after: after ? time(after) : null, before: time(before), content };
+    const bounds = { after: after ? time(after) : null, before: time(before) };
+    return { file, query, ...bounds, expected: null, isSettled };
   });
   const claims = new PartClaims(directory, () => ({ parts, partition }) as unknown as Manifest, keep);
   return {
     parts,
     end: (index: number) => claims.end(index),
     /** Writes a part, as one of an earlier round. */
-    async write(index: number, events: Events, state: 'written' | 'settled' = 'written') {
+    async write(index: number, events: Events) {
       const part = parts[index] as Part;
       const writer = await PartWriter.create(directory, part);
       await writer.add(itemsOf(events));
       const held = await writer.commit();
-      parts[index] = withContent(part, { state, held, counted: held.events, ofAnyStatus: null });
+      parts[index] = withReading(part, { held, counted: held.events, ofAnyStatus: null });
     },
     /** Begins to read a part; `take` resolves to the ids of the events of a page that are its own. */
     async begin(index: number) {
@@ -137,22 +130,22 @@ test('a part that shares no time with another keeps no account of its events', a
 });
 
 describe('an update', () => {
-  const there = (content: Content): Slice => ({ ...OLDER, after: '20T10:00:00', content });
+  const there: Slice = { ...OLDER, after: '20T10:00:00', isSettled: true };
 
   test('reads again what a settled part holds, which is removed there afterwards', async () => {
-    const { begin, write } = await claimsOn([NEWER, there(PLANNED)]);
-    await write(1, { a: SHARED }, 'settled');
+    const { begin, write } = await claimsOn([NEWER, there]);
+    await write(1, { a: SHARED });
     expect(await (await begin(0)).take({ a: SHARED })).toEqual(['a']);
   });
 
   test('repairs a settled part without what its settled neighbour holds', async () => {
-    const { begin, write } = await claimsOn([{ ...NEWER, content: REPAIR }, there(PLANNED)]);
-    await write(1, { a: SHARED }, 'settled');
+    const { begin, write } = await claimsOn([{ ...NEWER, isSettled: true }, there]);
+    await write(1, { a: SHARED });
     expect(await (await begin(0)).take({ a: SHARED, b: SHARED })).toEqual(['b']);
   });
 
   test('repairs a settled part without what a part of the update holds', async () => {
-    const { begin, write } = await claimsOn([NEWER, { ...OLDER, content: REPAIR }]);
+    const { begin, write } = await claimsOn([NEWER, { ...OLDER, isSettled: true }]);
     await write(0, { a: SHARED });
     expect(await (await begin(1)).take({ a: SHARED, b: SHARED })).toEqual(['b']);
   });
@@ -236,14 +229,14 @@ describe('with partitions', () => {
     [
       'is left to a part that is repaired with this one',
       [
-        { ...SECOND_DAY, content: REPAIR },
-        { ...FIRST_DAY, content: REPAIR },
+        { ...SECOND_DAY, isSettled: true },
+        { ...FIRST_DAY, isSettled: true },
       ],
       [],
     ],
     [
       'is taken in an update, whose earlier day has settled',
-      [SECOND_DAY, { ...FIRST_DAY, content: REPAIR }],
+      [SECOND_DAY, { ...FIRST_DAY, isSettled: true }],
       ['a'],
     ],
     [
@@ -291,7 +284,7 @@ describe('with partitions', () => {
     const { begin, write, parts } = await claimsOn(slices, 'day');
     await write(1, { a: '19T12:30:00', b: undefined });
     await write(2, { c: undefined });
-    expect(heldBy(parts[1] as Part)?.strays).toHaveLength(1);
+    expect(parts[1]?.read?.held.strays).toHaveLength(1);
     expect(await (await begin(0)).take({ b: undefined, c: undefined })).toEqual(['c']);
   });
 });

@@ -24,8 +24,9 @@ async function writePart(file: string): Promise<{ directory: string; part: Part 
   const writer = await PartWriter.create(directory, { file });
   for (const text of TEXTS) await writer.add(Items.of([Buffer.from(text)]));
   const held = await writer.commit();
-  const content = { state: 'written', held, counted: held.events, ofAnyStatus: null } as const;
-  return { directory, part: { file, query: 0, after: null, before: knownInstant(0), content } };
+  const slice = { file, query: 0, after: null, before: knownInstant(0) };
+  const read = { held, counted: held.events, ofAnyStatus: null };
+  return { directory, part: { ...slice, expected: null, read, isSettled: false } };
 }
 
 async function textsIn(directory: string, part: Part, texts: string[] = []): Promise<string[]> {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Manifest } from '../../src/export/export-manifest.ts';
-import type { Content } from '../../src/export/export-part.ts';
+import type { Part } from '../../src/export/export-part.ts';
 import { countAnyStatus, recount } from '../../src/export/recount.ts';
 import { readPage } from '../../src/paging/page.ts';
 import { knownInstant } from '../../src/time/instant.ts';
@@ -122,14 +122,16 @@ describe('a recount asks', () => {
   const FAILED = '&eq(publishStatus,FAILED)';
   const ofPart = (index: number) => `lt(createdOn,${endOf(index).text})`;
 
-  const read = (counted: number | null, ofAnyStatus: number | null = null, held = counted ?? 0): Content => {
-    return { state: 'written', held: { events: held, bytes: 1, sha256: 'a' }, counted, ofAnyStatus };
+  const read = (counted: number | null, ofAnyStatus: number | null = null, held = counted ?? 0): Reading => {
+    return { read: { held: { events: held, bytes: 1, sha256: 'a' }, counted, ofAnyStatus } };
   };
-  const SETTLED: Content = { ...read(2), state: 'settled' } as Content;
-  const PLANNED: Content = { state: 'planned', expected: 2, isRepair: false };
+  const SETTLED: Reading = { ...read(2), isSettled: true };
+  const PLANNED: Reading = { expected: 2 };
+
+  type Reading = Partial<Part>;
 
   interface Case {
-    readonly parts: readonly Content[];
+    readonly parts: readonly Reading[];
     readonly filters?: Manifest['filters'];
     readonly isFailed?: boolean;
     /** What the service counts, by the search; it does not count others. */
@@ -150,8 +152,8 @@ describe('a recount asks', () => {
     const manifest = {
       filters,
       queries: [{ before: END, ...status }],
-      parts: parts.map((content, index) => {
-        return { file: 'part-000001.ndjson', query: 0, after: null, before: endOf(index), content };
+      parts: parts.map((reading, index) => {
+        return { file: 'part-000001.ndjson', query: 0, after: null, before: endOf(index), ...reading };
       }),
     };
     const client = {
@@ -230,8 +232,7 @@ test('events of any status are counted for the parts of searches with a status a
     return { page: readPage(Buffer.from('{"count":7,"items":[]}')), serviceTime: undefined };
   };
   const before = knownInstant(0);
-  const content: Content = { state: 'planned', expected: 1, isRepair: false };
-  const part = { file: 'part-000001.ndjson', after: null, before, content };
+  const part = { file: 'part-000001.ndjson', after: null, before, expected: 1 };
   const manifest = {
     queries: [{ eventType: 'a' }, { eventType: 'b', publishStatus: 'FAILED' }],
     parts: [
