@@ -1,6 +1,8 @@
 import type { Call } from '../command.ts';
 import type { SubscriptionNames } from '../names/subscription-names.ts';
-import { type SourceOptions, withEventSource } from '../sources/event-source.ts';
+import { foldPages } from '../questions/fold.ts';
+import { type EventSource, type SourceOptions, withEventSource } from '../sources/event-source.ts';
+import type { Reporter } from '../terminal/reporter.ts';
 import type { Instant } from '../time/instant.ts';
 import { type Baseline, type BaselineCounts, checkBaseline, countBaseline } from './baseline.ts';
 import type { Cause } from './exact-counts.ts';
@@ -23,21 +25,31 @@ export async function explainEvents(
 ): Promise<Explained> {
   const both = options.filters.withStatuses();
   return await withEventSource(call, { ...options, filters: both }, async (source) => {
-    if (baseline) checkBaseline(source);
-    const names = source.askNames?.();
-    const failures = new TwoReadings(againFrom(source, source.filters));
-    for await (const page of source.readOutcomes(source.filters, source.window)) await failures.see(page);
-    const { sample } = failures;
-    const explanation = await failures.explain(source.filters.zone);
-    if (sample.events === 0) await source.doubt();
-    source.noteMixed();
-    await names?.learn(subscriptionsIn(explanation.causes));
-    const { after, before } = source.windowOf(sample.bounds);
-    const unknownOutcomes = source.warnOfUnknown(sample.unknownOutcomes, { unknown: sample.unknownTimes });
-    const window = { after, before, causes: explanation.causes };
-    const then = baseline && (await countBaseline(source, baseline, window, call.reporter));
-    return { ...explanation, after, before, name: source.name, names, baseline: then, unknownOutcomes };
+    return await explainSource(source, baseline, [], call.reporter);
   });
+}
+
+/** The folds see each page of the first reading. */
+export async function explainSource(
+  source: EventSource,
+  baseline: Baseline | undefined,
+  folds: Parameters<typeof foldPages>[1],
+  reporter: Reporter,
+): Promise<Explained> {
+  if (baseline) checkBaseline(source);
+  const names = source.askNames?.();
+  const failures = new TwoReadings(againFrom(source, source.filters));
+  await foldPages(source.readOutcomes(source.filters, source.window), [...folds, failures]);
+  const { sample } = failures;
+  const explanation = await failures.explain(source.filters.zone);
+  if (sample.events === 0) await source.doubt();
+  source.noteMixed();
+  await names?.learn(subscriptionsIn(explanation.causes));
+  const { after, before } = source.windowOf(sample.bounds);
+  const unknownOutcomes = source.warnOfUnknown(sample.unknownOutcomes, { unknown: sample.unknownTimes });
+  const window = { after, before, causes: explanation.causes };
+  const then = baseline && (await countBaseline(source, baseline, window, reporter));
+  return { ...explanation, after, before, name: source.name, names, baseline: then, unknownOutcomes };
 }
 
 export function subscriptionsIn(causes: readonly Cause[]): string[] {

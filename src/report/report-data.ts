@@ -1,24 +1,16 @@
 import type { Call } from '../command.ts';
-import { type Baseline, checkBaseline, countBaseline } from '../explain/baseline.ts';
-import { type Explained, subscriptionsIn } from '../explain/explain.ts';
-import { againFrom, TwoReadings } from '../explain/two-readings.ts';
+import type { Baseline } from '../explain/baseline.ts';
+import { type Explained, explainSource } from '../explain/explain.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
 import { EventGroups } from '../questions/event-groups.ts';
-import { foldPages } from '../questions/fold.ts';
 import { HealthFold } from '../questions/health-fold.ts';
 import { type Health, namedRows, type UnnamedHealth } from '../questions/health-row.ts';
 import { failuresOf, LatestFailures } from '../questions/latest-failures.ts';
 import { OutcomeTable } from '../questions/outcome-table.ts';
-import {
-  type EventSource,
-  type PageOfOutcomes,
-  type SourceOptions,
-  withEventSource,
-} from '../sources/event-source.ts';
+import { type PageOfOutcomes, type SourceOptions, withEventSource } from '../sources/event-source.ts';
 import type { Division } from '../stats/buckets.ts';
 import { type Stats, statsOfTable } from '../stats/tallies.ts';
-import type { TimeZone } from '../time/time-zone.ts';
 
 export interface ReportData {
   readonly explained: Explained;
@@ -47,86 +39,49 @@ export interface ReportOptions extends SourceOptions {
 
 const SUBSCRIPTION = memberPath('subscriptionId');
 
+/** Indexes of the groupings. */
+const BY_SUBSCRIPTION = 0;
+const BY_NAME = 1;
+
 export async function gatherReport(
   call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { by, limit, buckets, baseline, ...options }: ReportOptions,
 ): Promise<ReportData> {
   // Read both statuses even if one is requested, so the charts show how much was delivered.
   const filters = options.filters.withStatuses();
-  const { nameField } = filters;
+  const { nameField, zone } = filters;
+  const table = new OutcomeTable();
+  const health = new HealthFold([[SUBSCRIPTION], ...(nameField ? [[nameField]] : [])], zone, nameField);
+  const latest = new LatestFailures(limit);
+  const groups = by && new EventGroups(by, zone);
+  const folds = [table, health, latest, ...(groups ? [ofFailures(groups)] : [])];
   return await withEventSource(call, { ...options, filters }, async (source) => {
-    if (baseline) checkBaseline(source);
-    const names = source.askNames?.();
-    const failures = new TwoReadings(againFrom(source, source.filters));
-    const questions = new ReportQuestions(by, nameField, limit, filters.zone);
-    await questions.askOf(source.readOutcomes(source.filters, source.window), failures);
-    const { table } = questions;
-    if (table.rows === 0) await source.doubt();
-    const window = source.windowOf(table.times.bounds);
-    const stats = statsOfTable(table, window, buckets);
-    const explanation = await failures.explain(filters.zone);
-    const { causes } = explanation;
-    const unknownOutcomes = source.warnOfUnknown(table.unknownOutcomes, table.times);
-    await names?.learn([...subscriptionsIn(causes), ...questions.failingSubscriptions()]);
-    const then = baseline && (await countBaseline(source, baseline, { ...window, causes }, call.reporter));
+    const explained = await explainSource(source, baseline, folds, call.reporter);
+    const subscriptions = health.result(BY_SUBSCRIPTION);
+    await explained.names?.learn(failingIds(subscriptions));
+    const customers = nameField && affectedOf(health.result(BY_NAME), nameField, false, undefined);
     return {
-      explained: { ...explanation, ...window, names, name: source.name, baseline: then, unknownOutcomes },
-      stats,
+      explained,
+      stats: statsOfTable(table, source.windowOf(table.times.bounds), buckets),
       mixedMarketplaces: source.mixedMarketplaces(),
-      ...questions.found(names),
+      customers,
+      subscriptions: affectedOf(subscriptions, SUBSCRIPTION, true, explained.names),
+      failures: latest.result(),
+      nameField: customers && nameField,
+      groups,
     };
   });
 }
 
-/** Indexes of the groupings. */
-const BY_SUBSCRIPTION = 0;
-const BY_NAME = 1;
+function ofFailures(groups: EventGroups) {
+  const failures = failuresOf();
+  return { see: (page: PageOfOutcomes) => groups.see({ items: failures(page), haveFailed: true }) };
+}
 
-class ReportQuestions {
-  readonly table = new OutcomeTable();
-  readonly #health: HealthFold;
-  readonly #nameField: FieldPath | undefined;
-  readonly #groups: EventGroups | undefined;
-  readonly #latest: LatestFailures;
-  readonly #failuresOf = failuresOf();
-
-  constructor(
-    by: readonly FieldPath[] | undefined,
-    nameField: FieldPath | undefined,
-    limit: number,
-    zone: TimeZone,
-  ) {
-    this.#health = new HealthFold([[SUBSCRIPTION], ...(nameField ? [[nameField]] : [])], zone, nameField);
-    this.#nameField = nameField;
-    this.#groups = by && new EventGroups(by, zone);
-    this.#latest = new LatestFailures(limit);
-  }
-
-  async askOf(pages: AsyncIterable<PageOfOutcomes>, explained: TwoReadings): Promise<void> {
-    const groups = this.#groups;
-    const failed = groups && {
-      see: (page: PageOfOutcomes) => groups.see({ items: this.#failuresOf(page), haveFailed: true }),
-    };
-    const asked = [this.table, explained, this.#health, this.#latest];
-    await foldPages(pages, [...asked, ...(failed ? [failed] : [])]);
-  }
-
-  failingSubscriptions(): string[] {
-    const failing = this.#health.result(BY_SUBSCRIPTION).filter(({ failed }) => failed > 0);
-    return failing.flatMap(({ values: [id] }) => (typeof id === 'string' ? [id] : []));
-  }
-
-  found(names: ReturnType<NonNullable<EventSource['askNames']>> | undefined) {
-    const customers =
-      this.#nameField && affectedOf(this.#health.result(BY_NAME), this.#nameField, false, undefined);
-    return {
-      customers,
-      subscriptions: affectedOf(this.#health.result(BY_SUBSCRIPTION), SUBSCRIPTION, true, names),
-      failures: this.#latest.result(),
-      nameField: customers && this.#nameField,
-      groups: this.#groups,
-    };
-  }
+function failingIds(subscriptions: readonly UnnamedHealth[]): string[] {
+  return subscriptions.flatMap(({ failed, values: [id] }) =>
+    failed > 0 && typeof id === 'string' ? [id] : [],
+  );
 }
 
 function affectedOf(
