@@ -3,7 +3,7 @@ import { ServiceError, UsageError } from '../errors.ts';
 import { EventFilters } from '../filters/event-filters.ts';
 import { severalSubscriptions } from '../filters/resolve-filters.ts';
 import type { FieldPath } from '../items/field-path.ts';
-import { guidsIn, withoutGuidCase } from '../items/items.ts';
+import { guidsIn, withoutGuidCase } from '../items/guids.ts';
 import { wordMatcher } from '../items/whole-words.ts';
 import { type SubscriptionNames, withWord, wordsOfAddresses } from '../names/subscription-names.ts';
 import { createWhoReader } from '../names/who.ts';

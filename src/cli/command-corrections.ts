@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type Advice, advise, hooktrail } from '../advice.ts';
-import { isGuid } from '../items/items.ts';
+import { isGuid } from '../items/guids.ts';
 import { nearest } from '../settings/nearest-word.ts';
 import { type Correction, firstCorrection, helpOf, type Rule } from './correction-rules.ts';
 import { wordsOf } from './help-text.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { advise, hooktrail } from '../advice.ts';
 import { UsageError } from '../errors.ts';
-import { isGuid } from '../items/items.ts';
+import { isGuid } from '../items/guids.ts';
 import { JQ_FLAG } from '../settings/flags.ts';
 import { nearest } from '../settings/nearest-word.ts';
 import { parseTime } from '../time/time-text.ts';

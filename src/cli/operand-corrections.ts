@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type Advice, advise, hooktrail } from '../advice.ts';
 import { SEVERAL_PLACES } from '../filters/filter-flags.ts';
-import { isGuid } from '../items/items.ts';
+import { isGuid } from '../items/guids.ts';
 import { parseTime } from '../time/time-text.ts';
 import {
   type Correction,

@@ -1,6 +1,6 @@
 import { compareNumbers, isNumber } from '../items/exact-numbers.ts';
 import { FILTER_FIELDS } from '../items/filter-keys.ts';
-import { isGuid } from '../items/items.ts';
+import { isGuid } from '../items/guids.ts';
 import { bareText } from '../items/value-texts.ts';
 import { FIRST_CODE, NO_VALUE, NULL_TEXT, type SampleField } from '../sample/sample-field.ts';
 import type { SampleTable } from '../sample/sample-table.ts';

@@ -1,5 +1,5 @@
 import { type Advice, advise, hooktrailOver } from '../advice.ts';
-import { guidsIn } from '../items/items.ts';
+import { guidsIn } from '../items/guids.ts';
 
 const PART = /^([0-9a-f][0-9a-f-]{3,34}|(?=\D*\d)(?![0-9a-f-]+$)\w[\w.:-]{3,60}?)(…|\.\.\.)?$/i;
 

@@ -3,7 +3,7 @@ import { MISSING } from '../items/field-cursor.ts';
 import { type FieldPath, fieldPath, memberPath } from '../items/field-path.ts';
 import { FieldReader, type UseValue } from '../items/field-reader.ts';
 import { nothingFound } from '../items/item-columns.ts';
-import { Items, type ItemWriter, isObject, type ListKind } from '../items/items.ts';
+import { Items, isObject, type ListKind } from '../items/items.ts';
 import { stringText, valueText } from '../items/json-scanner.ts';
 import { pathsInEvent } from '../items/known-fields.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -11,7 +11,7 @@ import { terminalSafe } from '../terminal/terminal-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { type CsvColumn, CsvColumns, columnsOf, ValueShape } from './csv-columns.ts';
 import { EVENT_PATHS } from './event-columns.ts';
-import type { FormatOptions } from './format-options.ts';
+import type { FormatOptions, ItemWriter } from './format-options.ts';
 
 /**
  * Prints one column for each scalar inside an object. Columns come from `csvColumns` or the first page; the

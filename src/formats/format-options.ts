@@ -42,3 +42,13 @@ export interface SubscriptionLabels {
   learn(ids: Iterable<string>): Promise<void>;
   labelOf(id: string): string | undefined;
 }
+
+/** Each call resolves once standard output has taken the text. */
+export interface ItemWriter {
+  /** `isLast`: all items are known, so shared values may be shown once. */
+  write(items: Items, isLast?: boolean): Promise<void>;
+  /** Called after the last page to finish the output. */
+  end?(): Promise<void>;
+  /** Called instead of `end` after a failed read; leaves well-formed output and never rejects. */
+  abort?(): Promise<void>;
+}

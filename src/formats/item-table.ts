@@ -1,7 +1,7 @@
 import type { Output } from '../context.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { createRowReader, errorField, nothingFound } from '../items/item-columns.ts';
-import type { Items, ItemWriter, ListKind } from '../items/items.ts';
+import type { Items, ListKind } from '../items/items.ts';
 import { scalarsText, valueText } from '../items/json-scanner.ts';
 import { loadWidthsFor } from '../terminal/cell-width.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -17,7 +17,7 @@ import {
   tableColumns,
   whoHead,
 } from './event-columns.ts';
-import type { FormatOptions } from './format-options.ts';
+import type { FormatOptions, ItemWriter } from './format-options.ts';
 import { ended, layOut, leftOutNote, loadTableLook, oneLine, type TableLook } from './table.ts';
 import { type Column, type ColumnHead, NONE } from './table-columns.ts';
 import { missingColumn } from './table-layout.ts';

@@ -1,13 +1,13 @@
 import type { Output } from '../context.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
-import { Items, type ItemWriter, type ListKind } from '../items/items.ts';
+import { Items, type ListKind } from '../items/items.ts';
 import { UnseenFields } from '../items/near-field.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { UTC } from '../time/time-zone.ts';
 import { createCsvWriter } from './csv.ts';
-import type { FormatOptions } from './format-options.ts';
+import type { FormatOptions, ItemWriter } from './format-options.ts';
 import { createTableWriter } from './item-table.ts';
 import { createJqWriter, type JqContext } from './jq.ts';
 import { createJsonWriter, createPrettyWriter } from './json.ts';

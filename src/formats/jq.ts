@@ -3,10 +3,10 @@ import type { Worker } from 'node:worker_threads';
 import type { Context, JqProgram, JqRun } from '../context.ts';
 import { lacksWebAssembly, ServiceError, UsageError, VIRTUAL_MEMORY_STEP } from '../errors.ts';
 import type { FieldPath } from '../items/field-path.ts';
-import type { ItemWriter } from '../items/items.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
+import type { ItemWriter } from './format-options.ts';
 import { createPicker } from './json.ts';
 
 interface JqOptions {

@@ -2,10 +2,11 @@ import type { Output } from '../context.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { FieldReader, type UseValue } from '../items/field-reader.ts';
-import { Items, type ItemWriter } from '../items/items.ts';
+import { Items } from '../items/items.ts';
 import { type Palette, statusPaint } from '../terminal/palette.ts';
 import { terminalSafe, terminalSafeLine } from '../terminal/terminal-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
+import type { ItemWriter } from './format-options.ts';
 
 interface PickedFields {
   readonly fields?: readonly FieldPath[] | undefined;

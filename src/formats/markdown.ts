@@ -1,7 +1,7 @@
 import type { Output } from '../context.ts';
-import type { Items, ItemWriter } from '../items/items.ts';
+import type { Items } from '../items/items.ts';
 import { plain } from '../terminal/palette.ts';
-import type { FormatOptions } from './format-options.ts';
+import type { FormatOptions, ItemWriter } from './format-options.ts';
 import { itemTable } from './item-table.ts';
 import { prettyJson } from './json.ts';
 import { oneLine, type Table } from './table.ts';

@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { findByPart } from '../filters/part-of-id.ts';
-import { guidsIn, isObject, notAGuid } from '../items/items.ts';
+import { guidsIn, notAGuid } from '../items/guids.ts';
+import { isObject } from '../items/items.ts';
 import { knownValues } from '../items/known-fields.ts';
 import { isObjectText, itemsOfText } from '../sources/item-text.ts';
 import { columnNamedForIds, isNameOfIds } from './id-column.ts';

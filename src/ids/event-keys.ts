@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isGuid } from '../items/items.ts';
+import { isGuid } from '../items/guids.ts';
 
 /** An `eventId` as stored in the journal: 32 hexadecimal digits, for any form of the id. */
 export type EventKey = string;

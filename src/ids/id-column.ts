@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { pastedGuid } from '../items/items.ts';
+import { pastedGuid } from '../items/guids.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
 
 export interface ColumnFacts {

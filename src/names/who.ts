@@ -1,7 +1,7 @@
 import { MISSING } from '../items/field-cursor.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
-import { withoutGuidCase } from '../items/items.ts';
+import { withoutGuidCase } from '../items/guids.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { UTC } from '../time/time-zone.ts';
 

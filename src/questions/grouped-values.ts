@@ -1,7 +1,7 @@
 import { exactValue } from '../items/exact-numbers.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import type { FieldReader, UseValue } from '../items/field-reader.ts';
-import { isGuid } from '../items/items.ts';
+import { isGuid } from '../items/guids.ts';
 import { canonicalText } from '../items/value-texts.ts';
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;

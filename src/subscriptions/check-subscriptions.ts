@@ -14,7 +14,7 @@ import {
   verdictOf,
 } from '../http/endpoint-probe.ts';
 import type { Service } from '../http/service.ts';
-import { pastedGuid } from '../items/items.ts';
+import { pastedGuid } from '../items/guids.ts';
 import { shownAddress } from '../names/callback-address.ts';
 import { type NamedSubscription, withWord } from '../names/subscription-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';

@@ -4,7 +4,7 @@ import { listSubscriptions, NO_SUBSCRIPTIONS } from '../filters/resolve-filters.
 import { printJson } from '../formats/item-writer.ts';
 import { apiUrl, mediaType, type Service, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
-import { guidsIn, isGuid } from '../items/items.ts';
+import { guidsIn, isGuid } from '../items/guids.ts';
 import { shownAddress, typedAddress } from '../names/callback-address.ts';
 import { marketplacesText } from '../names/marketplaces.ts';
 import { openApiTokens } from '../secrets/api-tokens.ts';

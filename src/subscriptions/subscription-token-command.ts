@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { pastedGuid } from '../items/items.ts';
+import { pastedGuid } from '../items/guids.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 

@@ -4,7 +4,8 @@ import { NO_SUBSCRIPTIONS, namedSubscription } from '../filters/resolve-filters.
 import type { FormatOptions } from '../formats/format-options.ts';
 import { createItemWriter } from '../formats/item-writer.ts';
 import { apiUrl } from '../http/service.ts';
-import { Items, isObject, pastedGuid } from '../items/items.ts';
+import { pastedGuid } from '../items/guids.ts';
+import { Items, isObject } from '../items/items.ts';
 import { shownAddress } from '../names/callback-address.ts';
 import { keepSubscriptions } from '../names/kept-subscriptions.ts';
 import { LIST_PATH, type NamedSubscription, subscriptionOf } from '../names/subscription-names.ts';

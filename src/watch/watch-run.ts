@@ -1,7 +1,8 @@
 import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { ClosedPipeError, InterruptedError, ServiceError } from '../errors.ts';
-import { Items, type ItemWriter } from '../items/items.ts';
+import type { ItemWriter } from '../formats/format-options.ts';
+import { Items } from '../items/items.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
 import { shellText } from '../shell-words.ts';
 import type { Reporter } from '../terminal/reporter.ts';

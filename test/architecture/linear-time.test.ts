@@ -45,7 +45,7 @@ const MAY_BE_SLOW: Readonly<Record<string, readonly [count: number, because: str
     2,
     'a condition of the command line, in which what follows always matches',
   ],
-  'src/items/items.ts': [1, 'a text of limited length'],
+  'src/items/guids.ts': [1, 'a text of limited length'],
   'src/items/near-field.ts': [1, 'a path of the command line'],
   'src/mcp/mcp-answers.ts': [1, 'JSON that was checked'],
   'src/questions/grouped-values.ts': [1, 'JSON that was checked'],

@@ -1,7 +1,7 @@
 import { type Advice, advise, hooktrail } from '../../advice.ts';
 import type { Clock } from '../../context.ts';
 import { ClosedPipeError, InterruptedError } from '../../errors.ts';
-import { isGuid } from '../../items/items.ts';
+import { isGuid } from '../../items/guids.ts';
 import { grouped } from '../../terminal/terminal-text.ts';
 import { type Delivery, readDelivery, shownId } from '../delivery.ts';
 import { answerLine, type Handler, type HandlerAnswer, isTaken } from '../forward.ts';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { advise, hooktrail } from '../../advice.ts';
 import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import { guidsIn, notAGuid } from '../../items/items.ts';
+import { guidsIn, notAGuid } from '../../items/guids.ts';
 import { duration, fileName, wholeNumber } from '../../settings/flag-values.ts';
 import { Flag } from '../../settings/flags.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../../settings/setting-names.ts';

@@ -5,7 +5,7 @@ import { UsageError } from '../../errors.ts';
 import type { EventFilters } from '../../filters/event-filters.ts';
 import { addFilterFlags, addFromFlag } from '../../filters/filter-flags.ts';
 import { addFormatFlags, type EventFlags, eventOptions } from '../../formats/format-flags.ts';
-import { isGuid } from '../../items/items.ts';
+import { isGuid } from '../../items/guids.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import {
   FORWARD_TIMEOUT_MS,

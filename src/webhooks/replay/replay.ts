@@ -8,7 +8,7 @@ import type { FormatOptions } from '../../formats/format-options.ts';
 import { eventsById, type Got, type Ids, storedById } from '../../get/get-events.ts';
 import type { Service } from '../../http/service.ts';
 import { EMPTY_LIST, idsOfInput } from '../../ids/event-ids.ts';
-import { isGuid } from '../../items/items.ts';
+import { isGuid } from '../../items/guids.ts';
 import { sideBySide } from '../../paging/side-by-side.ts';
 import { type Settings, serviceText } from '../../settings/settings.ts';
 import { isOfThisProcess } from '../../shell-words.ts';

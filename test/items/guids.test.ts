@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { guidsIn, notAGuid } from '../../src/items/items.ts';
+import { guidsIn, notAGuid } from '../../src/items/guids.ts';
 
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const OTHER = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
