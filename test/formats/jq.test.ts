@@ -140,7 +140,8 @@ describe('--jq', () => {
   test('reports that an array is too large for it', async () => {
     const options = { format: 'json', jq: 'length', list: 'events' } as const;
     const writer = await createItemWriter(options, createContext(), fakeReporter());
-    await writer.write(pageOf([`"${'x'.repeat(100e6)}"`]));
+    // Each empty object takes some 300 bytes of its memory.
+    await writer.write(pageOf([`[${'{},'.repeat(2e6)}{}]`]));
     await expect(writer.end?.()).rejects.toMatchObject({
       message: '--jq: the result is too large for jq to hold as one array',
       next: 'add --ndjson to run the program on each item as it arrives, or narrow the search',

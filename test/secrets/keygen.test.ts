@@ -1,14 +1,9 @@
 import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type SigningIn, useSigningIn } from '../support/signing-in.ts';
+import { useSigningIn } from '../support/signing-in.ts';
 
 const at = useSigningIn();
-
-const secretsFile = async (env: SigningIn['env']) => {
-  const { stdout } = await at.run(['status', '--json'], { env });
-  return await readFile(JSON.parse(stdout).place, 'latin1');
-};
 
 test('keygen prints another key each time, and nothing else', async () => {
   const [one, other] = [await at.run(['keygen']), await at.run(['keygen'])];
@@ -39,11 +34,11 @@ test('keygen writes a new file that only the user can read, and never overwrites
 test('login changes a profile from a passphrase to a key and back, and needs the client secret for that', async () => {
   const typed = { ...at.env, HOOKTRAIL_PASSPHRASE: 'correct horse battery staple' };
   expect(await at.run(['login'], { env: typed })).toMatchObject({ code: 0 });
-  expect(await secretsFile(typed)).toMatch(/^hooktrail-secrets-1\n/);
+  const place = JSON.parse((await at.run(['status', '--json'], { env: typed })).stdout).place;
+  expect(await readFile(place, 'latin1')).toMatch(/^hooktrail-secrets-1\n/);
   const file = path.join(at.home.folder, 'key');
   await at.run(['keygen', file]);
   const env = { ...at.env, HOOKTRAIL_PASSPHRASE: undefined, HOOKTRAIL_PASSPHRASE_FILE: file };
-  const place = JSON.parse((await at.run(['status', '--json'], { env: typed })).stdout).place;
   expect(await at.run(['token'], { env })).toEqual({
     code: 2,
     stdout: '',
@@ -56,7 +51,7 @@ test('login changes a profile from a passphrase to a key and back, and needs the
   expect(await at.run(['token'], { env })).toMatchObject({ code: 0, stderr: '' });
   expect((await at.run(['token'], { env: typed })).code).toBe(2);
   expect(await at.run(['login'], { env: typed })).toMatchObject({ code: 0 });
-  expect(await secretsFile(typed)).toMatch(/^hooktrail-secrets-1\n/);
+  expect(await readFile(place, 'latin1')).toMatch(/^hooktrail-secrets-1\n/);
 });
 
 test('a sign-in with a key from a command, and a client secret from a file', async () => {
