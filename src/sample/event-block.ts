@@ -5,13 +5,11 @@ const MAX_GAPS = 0.125;
 /** … and more than this. */
 const MIN_GAPS_BYTES = 1024 * 1024;
 
-export interface BlockRange {
-  readonly start: number;
-  readonly length: number;
-}
-
-interface MovableRange extends BlockRange {
+/** An event's bytes, and after them those that a longer event left. */
+interface Slot {
   start: number;
+  length: number;
+  capacity: number;
 }
 
 /**
@@ -23,33 +21,42 @@ export class EventBlock {
   length = 0;
   #bytes = Buffer.alloc(0);
   #end = 0;
-  /** Ascending, since events are only added at the end. */
-  readonly #ranges = new Set<MovableRange>();
+  readonly #slots = new Map<number, Slot>();
 
-  add(bytes: Buffer, start: number, end: number): BlockRange {
+  /** Replaces the event at this place, if there is one. */
+  set(place: number, bytes: Buffer, start: number, end: number): void {
     const length = end - start;
+    const own = this.#slots.get(place);
+    if (own && length <= own.capacity) {
+      this.length += length - own.length;
+      own.length = length;
+      bytes.copy(this.#bytes, own.start, start, end);
+      return;
+    }
+    this.delete(place);
     const gaps = this.#end - this.length;
     const isSparse = gaps > Math.max(MAX_GAPS * this.length, MIN_GAPS_BYTES);
     if (isSparse || this.#end + length > this.#bytes.length) this.#moveTogether(this.length + length);
     bytes.copy(this.#bytes, this.#end, start, end);
-    const range = { start: this.#end, length };
-    this.#ranges.add(range);
+    // A new entry is the last one, which keeps the entries in the order of their bytes.
+    this.#slots.set(place, { start: this.#end, length, capacity: length });
     this.#end += length;
     this.length += length;
-    return range;
   }
 
-  remove(range: BlockRange): void {
-    if (this.#ranges.delete(range)) this.length -= range.length;
+  delete(place: number): void {
+    const slot = this.#slots.get(place);
+    if (slot && this.#slots.delete(place)) this.length -= slot.length;
   }
 
-  /** Its bytes change with the next `add`. */
-  view({ start, length }: BlockRange): Buffer {
+  /** Its bytes change with the next `set`. */
+  view(place: number): Buffer {
+    const { start, length } = this.#slots.get(place) as Slot;
     return this.#bytes.subarray(start, start + length);
   }
 
   clear(): void {
-    this.#ranges.clear();
+    this.#slots.clear();
     this.#bytes = Buffer.alloc(0);
     this.#end = 0;
     this.length = 0;
@@ -59,10 +66,11 @@ export class EventBlock {
     const from = this.#bytes;
     if (needed > from.length) this.#bytes = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, 2 * needed));
     let end = 0;
-    for (const range of this.#ranges) {
-      from.copy(this.#bytes, end, range.start, range.start + range.length);
-      range.start = end;
-      end += range.length;
+    for (const slot of this.#slots.values()) {
+      from.copy(this.#bytes, end, slot.start, slot.start + slot.length);
+      slot.start = end;
+      slot.capacity = slot.length;
+      end += slot.length;
     }
     this.#end = end;
   }

@@ -2,7 +2,7 @@ import { MISSING } from '../items/field-cursor.ts';
 import type { Items } from '../items/items.ts';
 import { stringText } from '../items/json-scanner.ts';
 import { OUTCOMES } from '../items/outcome-names.ts';
-import { type BlockRange, EventBlock } from './event-block.ts';
+import { EventBlock } from './event-block.ts';
 import { RECORD_FIELDS, RecordFields } from './record-fields.ts';
 import type { SampledEvent } from './sample-reader.ts';
 import { TimeBounds } from './time-bounds.ts';
@@ -18,9 +18,7 @@ const { outcome: OUTCOME, createdOn: CREATED_ON, subscription: SUBSCRIPTION } = 
 const QUOTE = 0x22;
 const NULL = 0x6e;
 
-interface KeptEvent extends Omit<SampledEvent, 'text'> {
-  readonly range: BlockRange;
-}
+type KeptEvent = Omit<SampledEvent, 'text'>;
 
 interface Reservoir {
   seen: number;
@@ -36,6 +34,7 @@ export class EventSample {
   /** Bytes that `SUCCESS` adds to an item compared with `FAILED`: 1, or 0 if items lack their outcome. */
   bytesAddedBySuccess = 0;
   isWhole = true;
+  /** By place, as their bytes in the block. */
   readonly #kept: KeptEvent[] = [];
   readonly #block = new EventBlock();
   readonly #failed: Reservoir = { seen: 0, places: [] };
@@ -93,8 +92,8 @@ export class EventSample {
   *readSampled(): Generator<SampledEvent> {
     const places = [...this.#failed.places, ...this.#delivered.places].sort((a, b) => a - b);
     for (const place of places) {
-      const { range, ...event } = this.#kept[place] as KeptEvent;
-      yield { ...event, text: this.#block.view(range) };
+      const { hasFailed, eventAt, createdOnStart, createdOnEnd } = this.#kept[place] as KeptEvent;
+      yield { text: this.#block.view(place), hasFailed, eventAt, createdOnStart, createdOnEnd };
     }
   }
 
@@ -145,8 +144,8 @@ export class EventSample {
   #keep(to: Reservoir, place: number, bytes: Buffer, start: number, end: number, hasFailed: boolean): void {
     const { starts, ends, eventAt } = this.#fields;
     const hasTime = starts[CREATED_ON] !== MISSING;
+    this.#block.set(place, bytes, start, end);
     this.#kept[place] = {
-      range: this.#block.add(bytes, start, end),
       hasFailed,
       eventAt: eventAt === 0 ? 0 : eventAt - start,
       createdOnStart: hasTime ? (starts[CREATED_ON] as number) - start : 0,
@@ -158,15 +157,7 @@ export class EventSample {
   /** Replaces a random event with the probability that every earlier event has of being kept. */
   #keepByChance(own: Reservoir, bytes: Buffer, start: number, end: number, hasFailed: boolean): void {
     const drawn = this.#below(own.seen);
-    if (drawn < own.places.length) this.#keep(own, this.#giveUp(own, drawn), bytes, start, end, hasFailed);
-  }
-
-  #giveUp({ places }: Reservoir, index: number): number {
-    const place = places[index] as number;
-    places[index] = places.at(-1) as number;
-    places.pop();
-    this.#block.remove((this.#kept[place] as KeptEvent).range);
-    return place;
+    if (drawn < own.places.length) this.#keep(own, giveUp(own, drawn), bytes, start, end, hasFailed);
   }
 
   #halve(): void {
@@ -174,10 +165,19 @@ export class EventSample {
     this.isWhole = false;
     for (const part of [this.#failed, this.#delivered])
       while (part.places.length > Math.max(1, this.#most / 2)) {
-        const place = this.#giveUp(part, this.#below(part.places.length));
+        const place = giveUp(part, this.#below(part.places.length));
+        this.#block.delete(place);
         delete this.#kept[place];
       }
   }
+}
+
+/** Returns the place that is free now. */
+function giveUp({ places }: Reservoir, index: number): number {
+  const place = places[index] as number;
+  places[index] = places.at(-1) as number;
+  places.pop();
+  return place;
 }
 
 /** Integers in `[0, limit)`, reproducible by seed (mulberry32). */

@@ -4,40 +4,41 @@ import { EventBlock } from '../../src/sample/event-block.ts';
 
 const MIB = 1024 * 1024;
 
-test('events that stay are the same after others were removed and the block has grown', () => {
+test('events that stay are the same after others were replaced or deleted and the block has grown', () => {
   const steps = fc.array(
     fc.record({
-      length: fc.integer({ min: 0, max: 3 * MIB }),
-      removed: fc.option(fc.nat(), { nil: undefined }),
+      place: fc.nat({ max: 9 }),
+      length: fc.oneof(fc.integer({ min: 0, max: 3 * MIB }), fc.integer({ min: 0, max: 20 })),
+      deleted: fc.option(fc.nat({ max: 9 }), { nil: undefined }),
     }),
     { minLength: 1, maxLength: 40 },
   );
   fc.assert(
-    fc.property(steps, (added) => {
+    fc.property(steps, (all) => {
       const block = new EventBlock();
-      const kept: { byte: number; range: ReturnType<EventBlock['add']> }[] = [];
-      for (const [place, { length, removed }] of added.entries()) {
-        const byte = place + 1;
-        kept.push({ byte, range: block.add(Buffer.alloc(length + 2, byte), 1, length + 1) });
-        if (removed === undefined) continue;
-        const [gone] = kept.splice(removed % kept.length, 1);
-        block.remove(gone!.range);
+      const kept = new Map<number, Buffer>();
+      for (const [step, { place, length, deleted }] of all.entries()) {
+        const event = Buffer.alloc(length, step + 1);
+        kept.set(place, event);
+        block.set(place, Buffer.concat([Buffer.from('a'), event, Buffer.from('z')]), 1, length + 1);
+        if (deleted === undefined) continue;
+        kept.delete(deleted);
+        block.delete(deleted);
       }
-      expect(block.length).toBe(kept.reduce((sum, { range }) => sum + range.length, 0));
-      for (const { byte, range } of kept)
-        expect(block.view(range).equals(Buffer.alloc(range.length, byte))).toBe(true);
+      expect(block.length).toBe([...kept.values()].reduce((sum, event) => sum + event.length, 0));
+      for (const [place, event] of kept) expect(block.view(place).equals(event)).toBe(true);
     }),
     { numRuns: 10 },
   );
 });
 
-test('the gaps of removed events are used again', () => {
+test.each(['replaced', 'deleted'])('the bytes of %s events are used again', (how) => {
   const block = new EventBlock();
-  const text = Buffer.alloc(100_000, 'a');
-  let last = block.add(text, 0, text.length);
   for (let event = 0; event < 2000; event++) {
-    block.remove(last);
-    last = block.add(text, 0, text.length);
-    expect(last.start).toBeLessThan(2 * MIB);
+    // Each is longer than the last one, so none fits in its place.
+    const text = Buffer.alloc(100_000 + event, 'a');
+    if (how === 'deleted') block.delete(0);
+    block.set(0, text, 0, text.length);
+    expect(block.view(0).byteOffset).toBeLessThan(2 * MIB);
   }
 });
