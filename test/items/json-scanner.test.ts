@@ -294,6 +294,16 @@ describe('in a valid item', () => {
     expect(stringEnd(Buffer.from(text), 0)).toBe(end),
   );
 
+  test('a string of any length ends at its quote, wherever backslashes and escaped quotes are', () => {
+    const part = fc.oneof(fc.constantFrom('\\', '"', 'a'.repeat(40)), fc.string());
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 8 }), (parts) => {
+        const json = JSON.stringify(parts.join(''));
+        expect(stringEnd(Buffer.from(`${json}:"b"`), 0)).toBe(Buffer.byteLength(json));
+      }),
+    );
+  });
+
   test.each([
     ['1,2', 1],
     ['-1.5e3}', 6],
