@@ -14,7 +14,7 @@ import {
   without,
 } from '../statistics/chance.ts';
 import { COST, countIf, Feature, FieldTest, MIN_EVENTS, visitConditions } from './conditions.ts';
-import { allRows, countRows, filterByAll, filterRows, rowsWithout } from './rows.ts';
+import { allRows, countRows, filterByAll, filterRows, RowMarks, rowsWithout } from './rows.ts';
 import { bestSpan, isStartOfCurrentRun, type SpanTest } from './spans.ts';
 import { TimeOrder } from './time-order.ts';
 
@@ -98,13 +98,12 @@ export class CauseSearch {
   readonly #spans: number;
   /** Rows not set aside, in order of creation, rows of unknown time last. */
   #rows: Int32Array;
-  readonly #marks: Uint8Array;
-  #marked: Int32Array = new Int32Array(0);
+  readonly #marks: RowMarks;
 
   constructor(table: SampleTable) {
     this.table = table;
     this.#rows = Int32Array.from(sortRows([...allRows(table.rows)], table.times));
-    this.#marks = new Uint8Array(table.rows);
+    this.#marks = new RowMarks(table.rows);
     this.#time = new TimeOrder(table, this.#rows);
     this.features = table.fields.map((field, place) => new Feature(table, field, place, this.#time));
     this.#conditions = this.#countConditions(this.features);
@@ -463,11 +462,6 @@ export class CauseSearch {
   }
 
   #countBy(feature: Feature, rows: Int32Array): Count {
-    if (this.#marked !== rows) {
-      for (const row of this.#marked) this.#marks[row] = 0;
-      for (const row of rows) this.#marks[row] = 1;
-      this.#marked = rows;
-    }
     return feature.count(rows, this.#marks);
   }
 

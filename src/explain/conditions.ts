@@ -8,7 +8,7 @@ import type { Count } from '../statistics/chance.ts';
 import { parseInstant } from '../time/instant.ts';
 import { type DateOrder, dateOrderOf } from './date-limits.ts';
 import { wordsOfName } from './outcome-words.ts';
-import { countRows, filterRows, markedRows } from './rows.ts';
+import { countRows, filterRows, markedRows, type RowMarks } from './rows.ts';
 import type { RankedValues, TimeOrder } from './time-order.ts';
 
 /** Candidate conditions on fields, their counts, and the tests that find their events in the sample. */
@@ -124,8 +124,7 @@ export class Feature implements CountsByCode {
     this.lowest = field.isInList ? emptyCounts(texts.length) : this;
   }
 
-  /** `marks` has a 1 for each of these rows. */
-  count(rows: Int32Array, marks: Uint8Array): Count {
+  count(rows: Int32Array, marks: RowMarks): Count {
     if (this.#counted !== rows) {
       this.events.fill(0);
       this.failed.fill(0);
@@ -152,7 +151,7 @@ export class Feature implements CountsByCode {
     return { events: rows.length, failed: allFailed };
   }
 
-  #countCells(rows: Int32Array, marks: Uint8Array): Count {
+  #countCells(rows: Int32Array, marks: RowMarks): Count {
     const { isInList } = this.field;
     const { failures } = this.table;
     if (isInList)
@@ -181,7 +180,7 @@ export class Feature implements CountsByCode {
   /** Visits the rows that have cells, with the offsets of their first cell and after the last one. */
   #visitCells(
     rows: Int32Array,
-    marks: Uint8Array,
+    allMarks: RowMarks,
     visit: (row: number, start: number, end: number) => void,
   ): void {
     const firstCells = this.#firstCells;
@@ -193,6 +192,7 @@ export class Feature implements CountsByCode {
       return;
     }
     const { rows: rowOf } = this.field;
+    const marks = allMarks.of(rows);
     for (let start = 0, end = 0; start < rowOf.length; start = end) {
       const row = rowOf[start] as number;
       do end++;

@@ -29,7 +29,7 @@ export class KeptPages {
     if (count === 0) return true;
     if (!origin) return false;
     const start = items.start(0);
-    const spans = Uint32Array.from(items.spans, (at) => at - start);
+    const spans = Uint32Array.from(items.spans).map((at) => at - start);
     this.#file = origin.file;
     this.#add(bytes.subarray(start, items.end(count - 1)), origin.offset + start, spans, haveFailed);
     return true;

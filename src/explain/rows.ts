@@ -37,6 +37,26 @@ export function markedRows(rows: Int32Array, marks: Uint8Array): Int32Array {
   return kept.slice(0, count);
 }
 
+/** A 1 for each of the rows asked for last. */
+export class RowMarks {
+  readonly #marks: Uint8Array;
+  #marked: Int32Array = new Int32Array(0);
+
+  constructor(count: number) {
+    this.#marks = new Uint8Array(count);
+  }
+
+  /** The marks change with the next call. */
+  of(rows: Int32Array): Uint8Array {
+    const marks = this.#marks;
+    if (this.#marked === rows) return marks;
+    for (let index = 0; index < this.#marked.length; index++) marks[this.#marked[index] as number] = 0;
+    for (let index = 0; index < rows.length; index++) marks[rows[index] as number] = 1;
+    this.#marked = rows;
+    return marks;
+  }
+}
+
 /** `some` is in the same order as `rows`. */
 export function rowsWithout(rows: Int32Array, some: Int32Array): Int32Array {
   let next = 0;
