@@ -1,9 +1,8 @@
 import { UsageError } from '../errors.ts';
 import { EventFilters } from '../filters/event-filters.ts';
-import { conditionOn } from '../items/condition-text.ts';
-import { memberPath } from '../items/field-path.ts';
 import { itemFilter } from '../items/item-filter.ts';
 import type { Items } from '../items/items.ts';
+import { failuresOf } from '../questions/latest-failures.ts';
 import type { EventSource } from '../sources/event-source.ts';
 import { keepKnownOutcomes } from '../sources/stored-matches.ts';
 import type { Count } from '../statistics/chance.ts';
@@ -85,11 +84,7 @@ async function countWithin(
   within: Window,
   causes: readonly Cause[],
 ): Promise<BaselineCounts> {
-  const isFailed = itemFilter([conditionOn(memberPath('publishStatus'), '=', '"FAILED"')], []);
-  const failedOf = (items: Items, haveFailed: boolean | undefined) => {
-    if (haveFailed === undefined) return isFailed(items).count;
-    return haveFailed ? items.count : 0;
-  };
+  const failures = failuresOf();
   const all = { events: 0, failed: 0 };
   const counted = causes.map((cause) => {
     const conditions = fieldConditionsOf(cause);
@@ -109,11 +104,11 @@ async function countWithin(
     // Each cause counts only the events that earlier causes leave, as in the explanation.
     let left = haveFailed === undefined ? keepKnownOutcomes(items) : items;
     all.events += left.count;
-    all.failed += failedOf(left, haveFailed);
+    all.failed += failures({ items: left, haveFailed }).count;
     for (const cause of counted) {
       const kept = cause.keep(left);
       cause.events += kept.count;
-      cause.failed += failedOf(kept, haveFailed);
+      cause.failed += failures({ items: kept, haveFailed }).count;
       if (!cause.hasSpan) left = itemsWithout(left, kept);
     }
   }

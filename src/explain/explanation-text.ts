@@ -1,4 +1,4 @@
-import { hooktrail } from '../advice.ts';
+import { hooktrail, type RunFlags } from '../advice.ts';
 import { conditionTexts, printSummary, type SummaryCall, type SummaryOptions } from '../formats/summary.ts';
 import {
   anyText,
@@ -38,35 +38,48 @@ export async function printExplanation(
   const { filters, from } = options;
   const run = from === undefined ? call.reporter.runFlags : {};
   const commandOf = (cause?: Cause) => searchCommand(cause, explained, filters, from).textFor(run);
-  const wide = explained.failed === explained.events ? wideCommand(filters, from) : undefined;
-  const next = explained.causes.map((cause, index) => ({
-    command: commandOf(cause),
-    note: explained.causes.length > 1 ? `cause ${index + 1}` : '',
-  }));
-  if (next.length === 0) next.push({ command: commandOf(), note: '' });
-  if (wide) next.push({ command: wide.textFor(run), note: 'compared with the other events' });
-  const endpoint = from === undefined ? subscriptionToCheck(explained) : undefined;
-  if (endpoint !== undefined)
-    next.push({
-      command: hooktrail('subscriptions check', endpoint).textFor(run),
-      note: 'its endpoint, from this machine',
-    });
   const title = headline(explained, options);
   const isOver = isPast(options, explained.before, call.context.clock.now());
+  const rows = causeRows(explained, filters.zone, isOver);
+  const next = nextSteps(explained, options, commandOf, run);
   const summary = {
     json: explanationJson(explained, commandOf),
-    table: causesTable(explained, filters.zone, isOver),
+    table: causesTable(rows),
     facts: [title, ...explanationFacts(explained), ...conditionTexts(filters)],
     window: explained,
-    lines: (look: TableLook) =>
-      explanationLines(explained, title, { zone: filters.zone, isOver }, look, next),
+    lines: (look: TableLook) => explanationLines(explained, title, rows, next, look),
   };
   await printSummary(summary, options, call);
 }
 
+interface NextStep {
+  readonly command: string;
+  readonly note: string;
+}
+
+function nextSteps(
+  explained: Explained,
+  { filters, from }: ExplanationOptions,
+  commandOf: (cause?: Cause) => string,
+  run: RunFlags,
+): NextStep[] {
+  const { causes, failed, events } = explained;
+  const searches = causes.map((cause, index) => {
+    return { command: commandOf(cause), note: causes.length > 1 ? `cause ${index + 1}` : '' };
+  });
+  const wide = failed === events ? wideCommand(filters, from) : undefined;
+  const endpoint = from === undefined ? subscriptionToCheck(explained) : undefined;
+  const check = endpoint === undefined ? undefined : hooktrail('subscriptions check', endpoint);
+  return [
+    ...(searches.length > 0 ? searches : [{ command: commandOf(), note: '' }]),
+    ...(wide ? [{ command: wide.textFor(run), note: 'compared with the other events' }] : []),
+    ...(check ? [{ command: check.textFor(run), note: 'its endpoint, from this machine' }] : []),
+  ];
+}
+
 interface Note {
   readonly text: string;
-  readonly isDim?: boolean;
+  /** The beginning of the text, if it reports a failure that goes on. */
   readonly bad?: string | undefined;
 }
 
@@ -179,13 +192,13 @@ function nothingStandsOut(effects: readonly Effect[]): string {
   return effects.length === 0 ? NOTHING : NOTHING_ELSE;
 }
 
-export function causesTable(explained: Explained, zone: TimeZone, isOver: boolean): Table {
+function causesTable(rows: readonly CauseRow[]): Table {
   return {
     heads: [CAUSE_TITLE, ...FIGURE_TITLES, 'times'].map((title) => ({
       title,
       kind: FIGURE_TITLES.includes(title) ? 'number' : 'text',
     })),
-    rows: causeRows(explained, zone, isOver).map(({ conditions, ids, same, notes, figures }) => [
+    rows: rows.map(({ conditions, ids, same, notes, figures }) => [
       conditions.join(' and '),
       ...figures,
       [...ids, ...sameText(same), ...notes.map(({ text }) => text)].join('; '),
@@ -196,43 +209,43 @@ export function causesTable(explained: Explained, zone: TimeZone, isOver: boolea
 function explanationLines(
   explained: Explained,
   title: string,
-  { zone, isOver }: { readonly zone: TimeZone; readonly isOver: boolean },
+  rows: readonly CauseRow[],
+  next: readonly NextStep[],
   look: TableLook,
-  next: readonly { readonly command: string; readonly note: string }[],
 ): string[] {
-  const { failed, events, causes, notLookedAt, onlyInFailures } = explained;
   const { palette } = look;
   const prose = (text: string) => proseLines(text, look);
   const lines = prose(title).map(palette.bold);
-  if (failed === 0) return lines;
-  // The values of effects are printed already.
-  const isEffect = (name: string) => onlyInFailures.some(({ field }) => field === name);
-  const namesOf = (names: readonly string[]) =>
-    failed === events ? '' : someOf(names.filter((name) => !isEffect(name)).map(oneLine));
-  const tooLong = namesOf(explained.comparedWhereShort);
-  const different = namesOf(
-    explained.notCompared.filter((name) => !explained.comparedWhereShort.includes(name)),
-  );
+  if (explained.failed === 0) return lines;
   const facts = [
     ...explanationFacts(explained).flatMap(prose),
-    ...(different === ''
-      ? []
-      : prose(`not compared, different in nearly every event: ${different}`).map(palette.dim)),
-    ...(tooLong === ''
-      ? []
-      : prose(`not compared where longer than ${LONGEST_VALUE_BYTES} bytes: ${tooLong}`).map(palette.dim)),
-    ...(notLookedAt.length === 0
-      ? []
-      : prose(
-          `too many to compare completely: ${someOf(notLookedAt.map(oneLine))}; fewer with --type or a shorter time`,
-        ).map(palette.dim)),
+    ...uncomparedTexts(explained).flatMap(prose).map(palette.dim),
     ...next.map(({ command, note }) => {
       const comment = note === '' ? '' : palette.dim(`  # ${note}`);
       return `${palette.accent('next:')} ${oneLine(command)}${comment}`;
     }),
   ];
-  if (causes.length > 0) lines.push('', ...causeLines(causeRows(explained, zone, isOver), look));
-  return facts.length > 0 ? [...lines, '', ...facts] : lines;
+  if (rows.length > 0) lines.push('', ...causeLines(rows, look));
+  return [...lines, '', ...facts];
+}
+
+function uncomparedTexts(explained: Explained): string[] {
+  const { failed, events, onlyInFailures, notCompared, comparedWhereShort, notLookedAt } = explained;
+  // The values of effects are printed already.
+  const isEffect = (name: string) => onlyInFailures.some(({ field }) => field === name);
+  const fields = failed === events ? [] : notCompared.filter((name) => !isEffect(name));
+  const different = fields.filter((name) => !comparedWhereShort.includes(name));
+  const tooLong = fields.filter((name) => comparedWhereShort.includes(name));
+  const listed = (names: readonly string[]) => someOf(names.map(oneLine));
+  return [
+    ...(different.length > 0 ? [`not compared, different in nearly every event: ${listed(different)}`] : []),
+    ...(tooLong.length > 0
+      ? [`not compared where longer than ${LONGEST_VALUE_BYTES} bytes: ${listed(tooLong)}`]
+      : []),
+    ...(notLookedAt.length > 0
+      ? [`too many to compare completely: ${listed(notLookedAt)}; fewer with --type or a shorter time`]
+      : []),
+  ];
 }
 
 /** `27 of 246 events failed (11.0 %) since 2026-11-22 00:00Z`, and the baseline. */
@@ -285,22 +298,21 @@ function causeLines(rows: readonly CauseRow[], look: TableLook): string[] {
     ...(isWide ? [] : [cut(first)]),
     figures[index] as string,
     ...others.map((text) => cut(`  and ${text}`)),
-    ...[...ids, ...sameText(same)].flatMap((text) => noteLines({ text, isDim: true }, look)),
+    ...[...ids, ...sameText(same)].flatMap((text) => proseLines(text, look, INDENT).map(palette.dim)),
     ...notes.flatMap((note) => noteLines(note, look)),
   ]);
   const head = isWide ? [titles] : [palette.bold(CAUSE_TITLE), titles];
   return [...(look.hasHeader === false ? [] : head), ...lines];
 }
 
-function noteLines({ text, isDim = false, bad }: Note, look: TableLook): string[] {
-  const { palette } = look;
-  const indent = '  ';
-  const lines = proseLines(text, look, indent);
-  if (isDim) return lines.map(palette.dim);
+const INDENT = '  ';
+
+function noteLines({ text, bad }: Note, look: TableLook): string[] {
+  const lines = proseLines(text, look, INDENT);
   if (bad === undefined) return lines;
   const [first = '', ...others] = lines;
-  const end = indent.length + bad.length;
-  return [indent + palette.bad(first.slice(indent.length, end)) + first.slice(end), ...others];
+  const end = INDENT.length + bad.length;
+  return [INDENT + look.palette.bad(first.slice(INDENT.length, end)) + first.slice(end), ...others];
 }
 
 /** Only exact values are shown as 0 % or 100 %. */
