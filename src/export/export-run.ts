@@ -46,22 +46,18 @@ export class ExportRun {
   readonly #job: Job;
   readonly #client: ExportClient;
   readonly #keep: KeepItems | undefined;
-  readonly #startedAt: number;
   readonly #ending = new AbortController();
   readonly #writeManifest: (manifest: Manifest) => Promise<void>;
   #manifest!: Manifest;
   #saved: Promise<void> = Promise.resolve();
   readonly #replaced = new Set<string>();
   #events = 0;
-  #startedWith = 0;
-  #expected = Number.NaN;
 
   constructor(job: Job) {
     this.#job = job;
     this.#client = { ...job.client, signal: AbortSignal.any([job.client.signal, this.#ending.signal]) };
     this.#keep = job.filters.createKeep();
     this.#writeManifest = createManifestWriter(job.directory);
-    this.#startedAt = job.client.clock.now();
   }
 
   /** Downloads until the export agrees with the service's counts, then updates it if requested. */
@@ -93,7 +89,7 @@ export class ExportRun {
 
   async #save(change: Partial<Manifest>): Promise<void> {
     this.#manifest = { ...this.#manifest, ...change };
-    this.#expected = expectedEvents(this.#manifest.parts);
+    this.#job.progress.update({ total: expectedEvents(this.#manifest.parts) });
     const saved = this.#saved.then(() => this.#writeManifest(this.#manifest));
     this.#saved = saved.catch(() => undefined);
     await saved;
@@ -112,7 +108,7 @@ export class ExportRun {
   /** Reads missing parts, and changed ones again, until the files agree with the service. */
   async #complete(): Promise<void> {
     this.#events = eventsIn(this.#manifest.parts);
-    this.#startedWith = this.#events;
+    this.#job.progress.update({ readBefore: this.#events });
     for (let round = 0; ; round++) {
       await this.#readMissing();
       this.#job.progress.update({ note: 'counting again' });
@@ -176,7 +172,8 @@ export class ExportRun {
         counted = total === undefined ? null : read;
         const due = await claim.take(items);
         await file.add(due);
-        this.#onEvents(due.count);
+        this.#events += due.count;
+        this.#job.progress.update({ events: this.#events, note: '' });
       }
       const held = await file.commit();
       await this.#replacePart(index, withReading(part, { held, counted, ofAnyStatus }));
@@ -209,24 +206,13 @@ export class ExportRun {
       }
     }
   }
-
-  #onEvents(added: number): void {
-    this.#events += added;
-    const events = this.#events;
-    const seconds = (this.#client.clock.now() - this.#startedAt) / 1000;
-    const rate = seconds > 0.1 ? (events - this.#startedWith) / seconds : 0;
-    const secondsLeft = rate > 0 ? Math.max(0, this.#expected - events) / rate : Number.NaN;
-    const known = (number: number) => (Number.isNaN(number) ? undefined : number);
-    const estimate = { total: known(this.#expected), secondsLeft: known(secondsLeft) };
-    this.#job.progress.update({ events, rate, note: '', ...estimate });
-  }
 }
 
-/** Uses the service's counts for parts not read yet; NaN if there are none. */
-function expectedEvents(parts: readonly Part[]): number {
-  return parts.reduce((sum, { read, expected }) => {
-    return sum + (read ? read.held.events : (expected ?? Number.NaN));
-  }, 0);
+/** Uses the service's counts for parts not read yet; undefined if there are none. */
+function expectedEvents(parts: readonly Part[]): number | undefined {
+  const unread = parts.filter(({ read }) => !read);
+  if (unread.some(({ expected }) => expected === null)) return undefined;
+  return unread.reduce((sum, { expected }) => sum + (expected ?? 0), eventsIn(parts));
 }
 
 function incompleteError(held: number, total: number): ServiceError {

@@ -97,17 +97,17 @@ export interface ProgressState {
   readonly pages?: number | undefined;
   readonly events?: number | undefined;
   readonly total?: number | undefined;
-  readonly rate?: number | undefined;
-  readonly secondsLeft?: number | undefined;
+  /** Of these events, the number that earlier runs had read. If it is given, the time left is shown. */
+  readonly readBefore?: number | undefined;
   readonly note?: string | undefined;
 }
 
 /** Formats one line: `searching: 12 pages, 6,000 of 200,000 events (3%), 4,500/s; note`. */
 export function progressText(label: string, state: ProgressState, seconds: number): string {
-  const { pages, events, total, note } = state;
+  const { pages, events = 0, total, readBefore, note } = state;
   const parts: string[] = [];
   if (pages !== undefined) parts.push(`${grouped(pages)} ${pages === 1 ? 'page' : 'pages'}`);
-  if (events !== undefined) {
+  if (state.events !== undefined) {
     const percent = total ? ` (${Math.min(100, Math.floor((100 * events) / total))}%)` : '';
     parts.push(
       total === undefined
@@ -115,9 +115,10 @@ export function progressText(label: string, state: ProgressState, seconds: numbe
         : `${grouped(events)} of ${grouped(total)} events${percent}`,
     );
   }
-  const rate = state.rate ?? (events !== undefined && seconds >= 0.1 ? events / seconds : undefined);
-  if (rate) parts.push(`${grouped(Math.round(rate))}/s`);
-  if (state.secondsLeft !== undefined) parts.push(`${timeLeft(state.secondsLeft)} left`);
+  const rate = seconds >= 0.1 ? (events - (readBefore ?? 0)) / seconds : 0;
+  if (rate > 0) parts.push(`${grouped(Math.round(rate))}/s`);
+  if (rate > 0 && readBefore !== undefined && total !== undefined)
+    parts.push(`${timeLeft(Math.max(0, total - events) / rate)} left`);
   return `${label}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}${note ? `; ${note}` : ''}`;
 }
 
