@@ -6,7 +6,7 @@ import { MISSING } from '../items/field-cursor.ts';
 import { memberPath } from '../items/field-path.ts';
 import { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
-import { createCursor } from '../items/known-cursor.ts';
+import { createCursor } from '../items/known-fields.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';
 import type { PartEncoder, PartFormat } from './part-format.ts';
 

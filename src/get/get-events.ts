@@ -8,7 +8,7 @@ import type { Service } from '../http/service.ts';
 import { EMPTY_LIST, idsOfInput } from '../ids/event-ids.ts';
 import { memberPath } from '../items/field-path.ts';
 import { Items } from '../items/items.ts';
-import { createCursor } from '../items/known-cursor.ts';
+import { createCursor } from '../items/known-fields.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';
 import { askPage, pageClient } from '../paging/page.ts';

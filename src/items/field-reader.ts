@@ -4,7 +4,7 @@ import { type CreateCursorOptions, type Cursor, createExactCursor, MISSING } fro
 import { EACH, type FieldPath, memberPath, type Walk } from './field-path.ts';
 import { jsonInText } from './json-in-text.ts';
 import { readEach, stringEnd, stringText, valueEnd } from './json-scanner.ts';
-import { createCursor } from './known-cursor.ts';
+import { createCursor } from './known-fields.ts';
 
 const QUOTE = 0x22;
 const OBJECT = 0x7b;

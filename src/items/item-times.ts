@@ -1,7 +1,7 @@
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { memberPath } from './field-path.ts';
 import type { Items } from './items.ts';
-import { createCursor } from './known-cursor.ts';
+import { createCursor } from './known-fields.ts';
 
 /** Searches filter by this field (service description, part 4). */
 export function createdOnReader(): (bytes: Buffer, at: number) => Instant | undefined {

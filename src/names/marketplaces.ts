@@ -1,10 +1,10 @@
 import { MISSING } from '../items/field-cursor.ts';
-import { parseFieldPath } from '../items/field-path.ts';
+import { memberPath, parseFieldPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
 import type { KeepItems } from '../items/item-filter.ts';
 import type { Items } from '../items/items.ts';
 import { startsWith, valueText } from '../items/json-scanner.ts';
-import { createEventFinder } from '../items/known-cursor.ts';
+import { createKnownCursor } from '../items/known-fields.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { UTC } from '../time/time-zone.ts';
 
@@ -15,10 +15,11 @@ const MARKETPLACE_IDS = 'headers.marketplaceIds';
 const MAX_NAMED = 10;
 
 function createMarketplaceReader(): (bytes: Buffer, at: number, use: (id: string) => void) => void {
-  const find = createEventFinder();
+  const cursor = createKnownCursor([memberPath('eventId')]);
   const reader = new FieldReader([parseFieldPath(`${MARKETPLACE_IDS}[]`, MARKETPLACE_IDS)], UTC);
   return (bytes, at, use) => {
-    reader.read(bytes, find(bytes, at).start);
+    cursor.read(bytes, at);
+    reader.read(bytes, cursor.eventStart);
     reader.each(0, (value, start, end) => {
       if (start !== MISSING) use(valueText(value, start, end));
     });

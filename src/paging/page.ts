@@ -15,7 +15,7 @@ import type { HttpResponse } from '../http/transport.ts';
 import { hashed } from '../items/byte-hash.ts';
 import { Items } from '../items/items.ts';
 import { JsonScanner, JsonSyntaxError, valueEnd } from '../items/json-scanner.ts';
-import { type RecordOffsets, recordOffsets } from '../items/known-cursor.ts';
+import { type RecordOffsets, recordOffsets } from '../items/known-fields.ts';
 import { type PageRange, type Query, searchUrl } from './event-query.ts';
 
 /** Items of a search, with keys that identify them when the result changes during the read. */

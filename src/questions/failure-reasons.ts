@@ -2,7 +2,7 @@ import { MISSING } from '../items/field-cursor.ts';
 import { errorField } from '../items/item-columns.ts';
 import type { Items } from '../items/items.ts';
 import { scalarsText } from '../items/json-scanner.ts';
-import { createCursor } from '../items/known-cursor.ts';
+import { createCursor } from '../items/known-fields.ts';
 
 const LONGEST_ERROR_CHARACTERS = 200;
 

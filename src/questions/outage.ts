@@ -1,6 +1,6 @@
 import type { EventFilters } from '../filters/event-filters.ts';
 import { memberPath } from '../items/field-path.ts';
-import { createCursor } from '../items/known-cursor.ts';
+import { createCursor } from '../items/known-fields.ts';
 import { OUTCOMES } from '../items/outcome-names.ts';
 import { sortRows } from '../items/time-column.ts';
 import type { EventSource, PageOfOutcomes } from '../sources/event-source.ts';

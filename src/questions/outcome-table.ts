@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import { memberPath } from '../items/field-path.ts';
-import { createCursor } from '../items/known-cursor.ts';
+import { createCursor } from '../items/known-fields.ts';
 import { OUTCOMES } from '../items/outcome-names.ts';
 import { TimeColumn } from '../items/time-column.ts';
 import type { PageOfOutcomes } from '../sources/event-source.ts';

@@ -2,7 +2,7 @@ import { MISSING } from '../items/field-cursor.ts';
 import { memberPath } from '../items/field-path.ts';
 import { type Items, OFFSETS_PER_ITEM } from '../items/items.ts';
 import { stringText, valueEnd } from '../items/json-scanner.ts';
-import { createKnownCursor } from '../items/known-cursor.ts';
+import { createKnownCursor } from '../items/known-fields.ts';
 
 /** In the order of `Items.fieldOffsets`. The id reveals which member is the event. */
 const FIELDS = ['publishStatus', 'createdOn', 'subscriptionId', 'eventId'];
@@ -46,6 +46,6 @@ export class RecordFields {
       this.starts[field] = cursor.starts[field] as number;
       this.ends[field] = cursor.ends[field] as number;
     }
-    this.eventAt = cursor.holders === 1 ? cursor.holderStart : 0;
+    this.eventAt = cursor.eventStart === at ? 0 : cursor.eventStart;
   }
 }

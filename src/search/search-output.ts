@@ -12,7 +12,7 @@ import { memberPath } from '../items/field-path.ts';
 import { isGuid } from '../items/guids.ts';
 import type { Direction } from '../items/item-times.ts';
 import type { Items } from '../items/items.ts';
-import { createCursor } from '../items/known-cursor.ts';
+import { createCursor } from '../items/known-fields.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
 import type { Query } from '../paging/event-query.ts';
 import type { FoundPage } from '../paging/page.ts';

@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.ts';
 import { encodingOf } from '../files/whole-files.ts';
 import { type FileOrigin, Items, offsetsOfItem } from '../items/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
-import { recordOffsets } from '../items/known-cursor.ts';
+import { recordOffsets } from '../items/known-fields.ts';
 import { recordKey } from '../paging/page.ts';
 
 interface FoundRecords {

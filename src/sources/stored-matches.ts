@@ -2,8 +2,7 @@ import { typeMatcher } from '../filters/event-filters.ts';
 import { memberPath } from '../items/field-path.ts';
 import { FILTER_FIELDS, type FilterField, ignoresCase } from '../items/filter-keys.ts';
 import type { Items } from '../items/items.ts';
-import { createCursor } from '../items/known-cursor.ts';
-import type { KnownField } from '../items/known-fields.ts';
+import { createCursor, type KnownField } from '../items/known-fields.ts';
 import type { Query } from '../paging/event-query.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 

@@ -9,7 +9,7 @@ import { openPipe, openToRead } from '../files/whole-files.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import { memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
-import { createCursor } from '../items/known-cursor.ts';
+import { createCursor } from '../items/known-fields.ts';
 import type { FoundPage } from '../paging/page.ts';
 import type { OnDoubt } from '../terminal/reporter.ts';
 import { parseTime } from '../time/time-text.ts';

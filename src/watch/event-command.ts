@@ -3,7 +3,7 @@ import type { Environment } from '../context.ts';
 import { fewOf, ServiceError } from '../errors.ts';
 import { memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
-import { createCursor } from '../items/known-cursor.ts';
+import { createCursor } from '../items/known-fields.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { RepeatedCommand, variableText } from './command-runner.ts';
 

@@ -8,7 +8,7 @@ import type { Service } from '../http/service.ts';
 import { type EventKey, eventKey } from '../ids/event-keys.ts';
 import { memberPath } from '../items/field-path.ts';
 import { Items } from '../items/items.ts';
-import { createCursor, createEventFinder } from '../items/known-cursor.ts';
+import { createKnownCursor } from '../items/known-fields.ts';
 import type { Query } from '../paging/event-query.ts';
 import { sortByCreation } from '../sources/creation-order.ts';
 import { openWithProgress } from '../sources/find-events.ts';
@@ -31,15 +31,13 @@ export interface FoundEvent {
 }
 
 export function createEventReader(handOver: HandOver): (items: Items) => FoundEvent[] {
-  const cursor = createCursor(['eventId', 'createdOn', 'publishStatus'].map(memberPath));
-  const find = createEventFinder();
+  const cursor = createKnownCursor(['eventId', 'createdOn', 'publishStatus'].map(memberPath));
   return (items) =>
     items.texts().map((text) => {
       const record = Buffer.from(text);
       cursor.read(record, 0);
       const [eventId, createdOn, publishStatus] = [0, 1, 2].map(cursor.text);
-      const event = find(record, 0);
-      const body = handOver === 'event' ? record.subarray(event.start, event.end) : record;
+      const body = handOver === 'event' ? record.subarray(cursor.eventStart, cursor.eventEnd) : record;
       return {
         record,
         body,

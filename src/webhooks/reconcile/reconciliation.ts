@@ -1,7 +1,7 @@
 import { EventKeys, eventKey } from '../../ids/event-keys.ts';
 import { memberPath } from '../../items/field-path.ts';
 import type { Items } from '../../items/items.ts';
-import { createCursor } from '../../items/known-cursor.ts';
+import { createCursor } from '../../items/known-fields.ts';
 import { earlierOf, type Instant, laterOf, milliseconds, parseInstant, utcText } from '../../time/instant.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 

@@ -5,7 +5,7 @@ import { faultText, ServiceError, UsageError } from '../../errors.ts';
 import { readGivenFile } from '../../files/whole-files.ts';
 import { MISSING } from '../../items/field-cursor.ts';
 import { memberPath } from '../../items/field-path.ts';
-import { createCursor } from '../../items/known-cursor.ts';
+import { createCursor } from '../../items/known-fields.ts';
 import { apiTokenOrWarning } from '../api-token.ts';
 import { BodyError, objectLine, readObject } from '../delivery.ts';
 import { answerLine, answerText, createHandler, type HandlerAnswer, isTaken } from '../forward.ts';
