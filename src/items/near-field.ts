@@ -122,21 +122,33 @@ const SAMPLE_DEPTH = 8;
 
 /** Distinct paths of the items' fields, also in texts that are JSON, with `[]` for list elements. */
 export function fieldsOf(items: Items): string[] {
-  const found = new Set<string>();
+  const found: string[] = [];
+  const top: FoundPlace = { steps: [], inside: new Map() };
   for (const value of items.first(SAMPLE_ITEMS).values())
-    addFields(isObject(value) ? withKnownFieldsAtTop(value) : value, [], found);
-  return [...found];
+    addFields(isObject(value) ? withKnownFieldsAtTop(value) : value, top, found);
+  return found;
 }
 
-function addFields(value: unknown, steps: readonly PathStep[], found: Set<string>, isInText = false): void {
+/** A place in the items, kept because most items have the same places: the text of each is made once. */
+interface FoundPlace {
+  readonly steps: readonly PathStep[];
+  readonly inside: Map<PathStep, FoundPlace>;
+}
+
+function addFields(value: unknown, place: FoundPlace, found: string[], isInText = false): void {
+  const { steps, inside } = place;
   if (steps.length === SAMPLE_DEPTH) return;
   const addInside = (inner: unknown, step: PathStep) => {
-    const path: PathStep[] = [...steps, step];
-    found.add(fieldPath(path).text);
-    addFields(inner, path, found, isInText);
+    let next = inside.get(step);
+    if (!next) {
+      next = { steps: [...steps, step], inside: new Map() };
+      inside.set(step, next);
+      found.push(fieldPath(next.steps).text);
+    }
+    addFields(inner, next, found, isInText);
   };
   if (typeof value === 'string' && steps.length > 0 && !isInText)
-    addFields(parsedText(value), steps, found, true);
+    addFields(parsedText(value), place, found, true);
   else if (Array.isArray(value))
     for (const element of value.slice(0, SAMPLE_ELEMENTS)) addInside(element, EACH);
   else if (isObject(value)) for (const [name, member] of Object.entries(value)) addInside(member, name);
