@@ -126,7 +126,8 @@ export function zoneNamed(text: string): string | undefined {
   if (/^local$/i.test(name)) return 'local';
   // Newer platforms also accept offsets such as +02:00, which ignore clock changes.
   if (!/[a-z]/i.test(name) || !isZone(name)) return undefined;
-  return zoneNames().find((known) => known.toLowerCase() === name.toLowerCase()) ?? name;
+  const names = [...Intl.supportedValuesOf('timeZone'), ...RENAMED];
+  return names.find((known) => known.toLowerCase() === name.toLowerCase()) ?? name;
 }
 
 export function zoneNames(): string[] {
