@@ -111,10 +111,14 @@ export const eventsInside = () =>
 
 /** Returns the known fields of a parsed item of the sandbox, in either shape. */
 export function knownOf(item: object): KnownValues {
-  const event = (item as { readonly eventData?: object }).eventData;
-  const { eventId, eventType, subscriptionId, createdOn, publishStatus } = {
-    ...event,
-    ...item,
-  } as KnownValues;
-  return { eventId, eventType, subscriptionId, createdOn, publishStatus };
+  const event = (item as { readonly eventData?: object }).eventData ?? {};
+  const memberOf = <Name extends keyof KnownValues>(name: Name) =>
+    ((name in item ? item : event) as KnownValues)[name];
+  return {
+    eventId: memberOf('eventId'),
+    eventType: memberOf('eventType'),
+    subscriptionId: memberOf('subscriptionId'),
+    createdOn: memberOf('createdOn'),
+    publishStatus: memberOf('publishStatus'),
+  };
 }
