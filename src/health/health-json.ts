@@ -1,13 +1,22 @@
+import type { FieldPath } from '../items/field-path.ts';
 import { type Health, receiverOf } from '../questions/health-row.ts';
 import type { HealthReport } from './health.ts';
 
 export function healthJson({ by, rows }: Pick<HealthReport, 'by' | 'rows'>) {
   return rows.map(({ values, ...row }) => ({
-    by: Object.fromEntries(by.map(({ text }, field) => [text, values[field]])),
-    value: values[0],
+    ...valueMembers(by, values),
     ...healthMembers(row),
   }));
 }
+
+export function valueMembers(by: readonly FieldPath[], values: readonly unknown[]) {
+  return {
+    by: Object.fromEntries(by.map(({ text }, field) => [text, values[field]])),
+    value: values[0],
+  };
+}
+
+export type HealthMembers = ReturnType<typeof healthMembers>;
 
 /** Without the values that identify the row. */
 export function healthMembers(row: Omit<Health, 'values'>) {

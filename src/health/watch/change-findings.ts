@@ -13,8 +13,8 @@ import {
 } from '../../http/endpoint-probe.ts';
 import { shownAddress } from '../../names/callback-address.ts';
 import { silenced } from '../../terminal/reporter.ts';
-import { type Instant, instantAt, milliseconds, parseInstant } from '../../time/instant.ts';
-import type { RowChange } from './watched-rows.ts';
+import type { Instant } from '../../time/instant.ts';
+import { movedBound, type RowChange } from './watched-rows.ts';
 
 /** Looked up when a change is reported. */
 export interface ChangeFindings {
@@ -93,12 +93,9 @@ async function causeOf(
   }
 }
 
-/** Bounds are exclusive, and the first failure belongs to the run. */
+/** The first failure belongs to the run, the success that ends it does not. */
 function boundsOf(since: string | null, until: string | null): Pick<EventFilters, 'after' | 'before'> {
-  const bound = (flag: string, time: string | null, by: number) => {
-    const at = time === null ? undefined : parseInstant(time);
-    const instant = at && (instantAt(Math.floor(milliseconds(at)) + by) as Instant);
-    return instant && { flag, text: instant.text, time: { kind: 'instant' as const, instant } };
-  };
-  return { after: bound('--since', since, -1), before: bound('--until', until, 0) };
+  const bound = (flag: string, instant: Instant | undefined) =>
+    instant && { flag, text: instant.text, time: { kind: 'instant' as const, instant } };
+  return { after: bound('--since', movedBound(since, -1)), before: bound('--until', movedBound(until, 0)) };
 }

@@ -7,11 +7,11 @@ import type { FieldPath } from '../../items/field-path.ts';
 import { valuesOfKey } from '../../questions/grouped-values.ts';
 import { receiverOf, shownNames } from '../../questions/health-row.ts';
 import { terminalSafeLine } from '../../terminal/terminal-text.ts';
-import { instantAt, milliseconds, parseInstant } from '../../time/instant.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
+import { valueMembers } from '../health-json.ts';
 import { areSubscriptions } from '../health-subject.ts';
 import type { ChangeFindings } from './change-findings.ts';
-import type { RowChange, WatchedRow } from './watched-rows.ts';
+import { movedBound, type RowChange, type WatchedRow } from './watched-rows.ts';
 
 export interface ChangeSubject {
   readonly by: readonly FieldPath[];
@@ -43,8 +43,7 @@ export function reportedJson(
   next: string,
 ): object {
   return {
-    by: Object.fromEntries(by.map(({ text }, field) => [text, values[field]])),
-    value: values[0],
+    ...valueMembers(by, values),
     name,
     ...row,
     ...change,
@@ -59,7 +58,8 @@ export function nextCommand(
   filters: EventFilters,
   run: RunFlags,
 ): string {
-  const times = [...boundWords('--since', since, -1), ...boundWords('--until', until, 1)];
+  const [after, before] = [movedBound(since, -1), movedBound(until, 1)];
+  const times = [...(after ? ['--since', after.text] : []), ...(before ? ['--until', before.text] : [])];
   if (id === undefined) {
     const where = by.flatMap((field, index) => ['--where', conditionOnValue(field, values[index])]);
     return hooktrail('events search', ...filters.words('since', 'until'), ...where, ...times).textFor(run);
@@ -75,13 +75,6 @@ function conditionOnValue(field: FieldPath, value: unknown): string {
   return value === null
     ? conditionOn(field, 'missing').text
     : conditionOn(field, '=', JSON.stringify(value)).text;
-}
-
-/** Search bounds are exclusive: moving them by `by` milliseconds includes the event at the bound. */
-function boundWords(flag: string, time: string | null, by: 1 | -1): string[] {
-  const instant = time === null ? undefined : parseInstant(time);
-  const bound = instant && instantAt(Math.floor(milliseconds(instant)) + by);
-  return bound ? [flag, bound.text] : [];
 }
 
 export function linesOfChange(

@@ -16,10 +16,11 @@ import {
   type RowHistory,
   withOutcome,
 } from '../../statistics/row-alarm.ts';
-import { milliseconds } from '../../time/instant.ts';
+import { type Instant, instantAt, milliseconds, parseInstant } from '../../time/instant.ts';
 import { HOUR_MS } from '../../time/lengths.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 import type { WatchedItem } from '../../watch/watch-follower.ts';
+import type { HealthMembers } from '../health-json.ts';
 
 export type RowChangeName = 'recovered' | Exclude<AlarmLevel, 'fine'>;
 
@@ -34,19 +35,14 @@ export interface RowChange {
   readonly row: RowFacts;
 }
 
-export interface RowFacts {
-  readonly state: string;
-  readonly failed: number;
-  readonly events: number;
-  readonly failingSince: string | null;
-  readonly edge: boolean;
-  readonly lastFailed: string | null;
-  readonly lastError: string | null;
-  readonly lastSuccess: string | null;
-  readonly silentSince: string | null;
-  readonly usualGapSeconds: number | null;
-  readonly recent: string;
+/** Search bounds are exclusive: moving one by a millisecond includes the event at the bound. */
+export function movedBound(time: string | null, byMs: number): Instant | undefined {
+  const instant = time === null ? undefined : parseInstant(time);
+  return instant && instantAt(Math.floor(milliseconds(instant)) + byMs);
 }
+
+/** The members of a row of `events health`. */
+type RowFacts = Omit<HealthMembers, 'name'>;
 
 type Endpoint = 'on' | 'off' | 'gone';
 
