@@ -100,6 +100,11 @@ export function overlap(one: Part, other: Part): boolean {
   return one.query === other.query && reachesInto(one, other) && reachesInto(other, one);
 }
 
+/** True for a settled part whose events an update may have read again. */
+export function mayRepeat({ isSettled, before }: Part, overlapFrom: Instant): boolean {
+  return isSettled && compareInstants(before, overlapFrom) > 0;
+}
+
 export interface PartForm {
   readonly gzip: boolean;
   readonly partition?: Partition | undefined;

@@ -8,7 +8,6 @@ import { sideBySide } from '../paging/side-by-side.ts';
 import type { Progress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
-import { compareInstants } from '../time/instant.ts';
 import type { ExportClient } from './export-client.ts';
 import { removeReplaced } from './export-directory.ts';
 import { createManifestWriter, type Identity, type Manifest, partQuery } from './export-manifest.ts';
@@ -17,6 +16,7 @@ import {
   eventsIn,
   filesOf,
   folderOf,
+  mayRepeat,
   type Part,
   toBeReadAgain,
   trimmedPart,
@@ -191,7 +191,7 @@ export class ExportRun {
     if (!overlapFrom || !again) return;
     const nameNext = createNamer(parts, this.#manifest);
     for (const [index, part] of parts.entries()) {
-      if (!part.isSettled || compareInstants(part.before, overlapFrom) <= 0) continue;
+      if (!mayRepeat(part, overlapFrom)) continue;
       const file = nameNext(folderOf(part.file));
       const trimmed = await PartWriter.create(directory, { file });
       try {

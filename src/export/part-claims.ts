@@ -17,7 +17,6 @@ export class PartClaims {
   readonly #manifest: () => Manifest;
   readonly #keep: KeepItems | undefined;
   readonly #claims = new Map<number, PartClaim>();
-  readonly #there = new Map<number, Promise<ReadonlySet<number>>>();
   readonly #undated = new Map<number, Promise<Set<number>>>();
 
   constructor(directory: string, manifest: () => Manifest, keep: KeepItems | undefined) {
@@ -49,9 +48,7 @@ export class PartClaims {
     for (const at of [index, ...this.#neighbours(index)]) {
       const { parts } = this.#manifest();
       const isNeeded = [at, ...this.#neighbours(at)].some((one) => !parts[one]?.read);
-      if (isNeeded) continue;
-      this.#claims.delete(at);
-      this.#there.delete(at);
+      if (!isNeeded) this.#claims.delete(at);
     }
   }
 
@@ -60,9 +57,7 @@ export class PartClaims {
     // An update reads events of settled parts again; they are removed from the settled parts later.
     if (other.isSettled && !part.isSettled) return;
     if (other.read && !this.#claims.has(index)) {
-      const keys = this.#there.get(index) ?? keysOf(this.#directory, [other]);
-      this.#there.set(index, keys);
-      claim.keysElsewhere.push(await keys);
+      claim.keysElsewhere.push(await keysOf(this.#directory, [other]));
       return;
     }
     const isOlder = compareInstants(other.before, part.before) < 0;
@@ -95,8 +90,11 @@ interface Neighbour {
 interface ClaimOf {
   readonly part: Part;
   readonly keep: KeepItems | undefined;
+  /** False if no other part overlaps this one: the keys that it takes are not kept. */
   readonly isShared: boolean;
+  /** With partitions: keys of the events without a time that some part of the query has taken. */
   readonly undated: (() => Promise<Set<number>>) | undefined;
+  /** With partitions: events of days before this one belong to another part. */
   readonly firstDay: number | undefined;
 }
 
@@ -108,7 +106,6 @@ export class PartClaim {
   readonly #createdOn = createdOnReader();
   readonly #readDay = createDayReader();
   #isFirstPage = true;
-  #isPastHead = false;
   #onPastHead: () => void = () => {};
   /** Resolves once the part is past the second that it shares with a newer part. */
   readonly pastHead: Promise<void>;
@@ -136,7 +133,6 @@ export class PartClaim {
   }
 
   end(): void {
-    this.#isPastHead = true;
     this.#onPastHead();
   }
 
@@ -153,7 +149,7 @@ export class PartClaim {
 
   /** The newest second has passed when a page ends with an event outside it. */
   #noticeHead(items: IdentifiedItems): void {
-    if (this.#isPastHead || items.count === 0) return;
+    if (items.count === 0) return;
     const last = this.#createdOn(items.bytes, items.start(items.count - 1));
     const end = this.#of.part.before;
     const isInHead = last && last.seconds >= end.seconds - 1 && compareInstants(last, end) < 0;

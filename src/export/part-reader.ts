@@ -6,9 +6,16 @@ import { openToRead } from '../files/whole-files.ts';
 import type { Items } from '../items/items.ts';
 import { identified } from '../paging/page.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
-import { compareInstants } from '../time/instant.ts';
 import { type Manifest, readManifest } from './export-manifest.ts';
-import { filesHolding, filesOf, folderOf, overlap, type Part, type PartitionFile } from './export-part.ts';
+import {
+  filesHolding,
+  filesOf,
+  folderOf,
+  mayRepeat,
+  overlap,
+  type Part,
+  type PartitionFile,
+} from './export-part.ts';
 import type { StoredFile } from './part-format.ts';
 import { formatOf, PIECE_BYTES } from './part-formats.ts';
 import { NO_DAY_FOLDER } from './partitions.ts';
@@ -81,7 +88,7 @@ async function keysIn(directory: string, files: readonly PartitionFile[]): Promi
 /** Settled parts still have the earlier state of these events. Undefined if no update is running. */
 export async function keysReadAgain(directory: string, { overlapFrom, parts }: Manifest) {
   if (!overlapFrom) return undefined;
-  const earlier = parts.filter((part) => part.isSettled && compareInstants(part.before, overlapFrom) > 0);
+  const earlier = parts.filter((part) => mayRepeat(part, overlapFrom));
   const added = parts.filter((part) => !part.isSettled && part.read);
   // An update may add any number of events, few of which existed before.
   return await keysOf(
