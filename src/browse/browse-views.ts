@@ -2,7 +2,7 @@ import wrapAnsi from 'wrap-ansi';
 import type { SubscriptionLabels } from '../formats/format-options.ts';
 import { itemTable } from '../formats/item-table.ts';
 import { prettyJson } from '../formats/json.ts';
-import { layOut as layOutTable, leftOutNote, oneLine, type TableLook, tableLines } from '../formats/table.ts';
+import { layOut, leftOutNote, oneLine, type TableLook, tableLines } from '../formats/table.ts';
 import type { TableCell } from '../formats/table-columns.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
@@ -11,14 +11,10 @@ import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import type { Palette } from '../terminal/palette.ts';
 import { grouped, terminalSafeLine, withAsciiCuts } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import type { EventList, Narrowing } from './browse-rows.ts';
-import type { Browsing } from './browsing.ts';
+import type { Narrowing } from './browse-rows.ts';
+import type { Browsing, ListLayout } from './browsing.ts';
 
 export interface Look extends Pick<TableLook, 'draw' | 'palette'> {
-  /** Fields with a single value in all events because of the filters, regardless of their status. */
-  readonly constant: ReadonlySet<string>;
-  readonly fields: readonly FieldPath[] | undefined;
-  readonly nameField: FieldPath | undefined;
   readonly marked: readonly string[];
   readonly names?: SubscriptionLabels | undefined;
   readonly unicode: boolean;
@@ -26,8 +22,6 @@ export interface Look extends Pick<TableLook, 'draw' | 'palette'> {
   readonly help: readonly string[];
 }
 
-/** Number of events that determine the widths of the columns. */
-const MEASURED = 200;
 const GAP = '  ';
 
 /** Returns exactly one line per row of the screen. */
@@ -56,7 +50,7 @@ function bodyLines(browsing: Browsing, look: Look): readonly string[] {
 function eventsLines(browsing: Browsing, look: Look): string[] {
   const { list, listRows } = browsing;
   const { items, top, selected } = browsing.rows;
-  const { columns, cellsOf } = layOutFor(browsing, look);
+  const { columns, cellsOf } = browsing.layout;
   const rows = items.slice(top, top + listRows);
   const [titles = '', ...lines] = look.draw(columns, rows.map(cellsOf));
   const marked = lines.map((line) => markTexts(line, markedTexts(browsing, look), look.palette.mark));
@@ -74,41 +68,29 @@ function markedTexts({ rows }: Browsing, { marked }: Look): string[] {
   return [...marked, ...rows.shown.flatMap(({ flag, text }) => (flag === 'grep' ? [text] : []))];
 }
 
-/** Names the columns left out of the list; undefined if there are none. */
-export function leftOutOf(browsing: Browsing, look: Look): string | undefined {
-  const { leftOut } = layOutFor(browsing, look);
-  return leftOut && `${leftOut}; enter shows the whole event`;
+export interface ListedColumns {
+  /** Fields with a single value in all events because of the filters. */
+  readonly constant: ReadonlySet<string>;
+  readonly fields: readonly FieldPath[] | undefined;
+  readonly nameField: FieldPath | undefined;
+  readonly names?: SubscriptionLabels | undefined;
 }
 
-function layOutFor({ list, failedOnly, zone, screen }: Browsing, look: Look) {
-  const measured = Math.min(MEASURED, list.items.length);
-  return layOut(list, measured, failedOnly, look, zone, screen.columns - GAP.length);
+/** Fits the columns to the given events. */
+export function layOutList(
+  events: readonly Items[],
+  { constant, fields, nameField, names }: ListedColumns,
+  zone: TimeZone,
+  screenColumns: number,
+): ListLayout {
+  const saved = fields ? { fields, areFieldsSaved: true } : {};
+  const table = itemTable(events, { list: 'events', constant, zone, names, nameField, ...saved }, true);
+  const cellsOf = (item: Items) => table.read(item)[0] as string[];
+  const rows = events.map(cellsOf);
+  const columns = layOut({ heads: table.heads, rows }, { room: screenColumns - GAP.length }, false);
+  const leftOut = leftOutNote({ heads: table.heads, rows }, columns, false);
+  return { columns, cellsOf, leftOut: leftOut && `${leftOut}; enter shows the whole event` };
 }
-
-/** Lays out the columns by the first events, so that they stay while scrolling. */
-const layOut = rememberLatest(
-  (
-    { items }: EventList,
-    measured: number,
-    failedOnly: boolean,
-    { constant, names, fields, nameField }: Look,
-    zone: TimeZone,
-    room: number,
-  ) => {
-    const same = failedOnly ? new Set([...constant, 'publishStatus']) : constant;
-    const first = items.slice(0, measured);
-    const saved = fields ? { fields, areFieldsSaved: true } : {};
-    const table = itemTable(
-      first,
-      { list: 'events', constant: same, zone, names, nameField, ...saved },
-      true,
-    );
-    const cellsOf = (item: Items) => table.read(item)[0] as string[];
-    const rows = first.map(cellsOf);
-    const columns = layOutTable({ heads: table.heads, rows }, { room }, false);
-    return { columns, cellsOf, leftOut: leftOutNote({ heads: table.heads, rows }, columns, false) };
-  },
-);
 
 function groupsLines(browsing: Browsing, look: Look): string[] {
   const { zone, screen, listRows } = browsing;
@@ -278,14 +260,4 @@ export function markTexts(line: string, texts: readonly string[], mark: (text: s
   const any = new RegExp(exact.join('|'), 'giu');
   const pieces = line.split(STYLE);
   return pieces.map((piece, index) => (index % 2 === 1 ? piece : piece.replace(any, mark))).join('');
-}
-
-/** Caches the latest result until an argument changes: the function is slow, and called for each key. */
-export function rememberLatest<Given extends readonly unknown[], Result>(make: (...given: Given) => Result) {
-  let latest: { readonly given: Given; readonly result: Result } | undefined;
-  return (...given: Given): Result => {
-    if (!latest?.given.every((part, index) => part === given[index]))
-      latest = { given, result: make(...given) };
-    return latest.result;
-  };
 }

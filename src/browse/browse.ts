@@ -20,8 +20,8 @@ import { storedEvents } from '../sources/stored-events.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import { localZone, type TimeZone, UTC } from '../time/time-zone.ts';
-import { EventList, type Narrowing, narrowingOf } from './browse-rows.ts';
-import { eventLines, type Look, leftOutOf, rememberLatest, screenLines } from './browse-views.ts';
+import { EventList, type Narrowing } from './browse-rows.ts';
+import { eventLines, type ListedColumns, type Look, layOutList, screenLines } from './browse-views.ts';
 import { Browsing } from './browsing.ts';
 import { copyEvent, copyEventId } from './event-clipboard.ts';
 import { runScreen, type Screen } from './full-screen.ts';
@@ -33,7 +33,7 @@ type Find = (filters: EventFilters) => AsyncGenerator<FoundPage>;
 const PAGE_SIZE = 200;
 const CONCURRENCY = 2;
 
-export interface BrowseOptions extends Pick<Look, 'fields' | 'help'> {
+export interface BrowseOptions extends Pick<ListedColumns, 'fields'>, Pick<Look, 'help'> {
   readonly filters: EventFilters;
   readonly from: string | undefined;
 }
@@ -83,12 +83,10 @@ async function showList(
   const failedOnly = filters.statuses.join() === 'FAILED';
   // Pressed again, the key for failed events shows all events.
   const events = failedOnly ? filters.withStatuses() : filters;
+  const { constantFields } = events;
   const palette = await paletteOf(reporter.stdoutColor);
   const look: Look = {
-    fields,
-    nameField: filters.nameField,
     marked: filters.grepTexts,
-    constant: events.constantFields,
     draw: await loadDraw(palette, reporter.takesUnicode),
     palette,
     unicode: reporter.takesUnicode,
@@ -101,11 +99,14 @@ async function showList(
   const browsing = new Browsing({
     open: (failed) => new EventList(find(failed ? filters.withStatuses('FAILED') : events)),
     failedOnly,
-    narrowing: (typed, zone) => narrowingOf(typed, context.clock.now(), zone),
+    clock: context.clock,
     screen: context.stdout,
     zones: zonesFor(filters.zone, context),
-    linesOf: rememberLatest((item, columns, zone) => eventLines(item, columns, zone, palette)),
-    leftOut: (shown) => leftOutOf(shown, look),
+    linesOf: (item, columns, zone) => eventLines(item, columns, zone, palette),
+    layOut: (some, failed, ...where) => {
+      const constant = failed ? new Set([...constantFields, 'publishStatus']) : constantFields;
+      return layOutList(some, { constant, fields, nameField: filters.nameField, names }, ...where);
+    },
     copyId: (item) => copyEventId(item, context),
     copyEvent: (item) => copyEvent(item, context),
     report: (narrowings) => {

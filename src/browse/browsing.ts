@@ -1,9 +1,11 @@
+import type { Clock } from '../context.ts';
 import { HooktrailError, UsageError } from '../errors.ts';
+import type { Column } from '../formats/table-columns.ts';
 import { parseFieldPath } from '../items/field-path.ts';
 import { Items } from '../items/items.ts';
 import { fieldsOf } from '../items/near-field.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { type EventList, type Narrowing, Rows } from './browse-rows.ts';
+import { type EventList, type Narrowing, narrowingOf, Rows } from './browse-rows.ts';
 import { characterOf, type Key, type Mover, moverOf } from './full-screen.ts';
 
 /** A cover hides the rows and takes the keys: the selected event, the help, or a line being typed. */
@@ -14,16 +16,27 @@ export interface Cover {
   place: number;
 }
 
+export interface ListLayout {
+  readonly columns: readonly Column[];
+  readonly cellsOf: (item: Items) => readonly string[];
+  /** Names the columns left out; undefined if there are none. */
+  readonly leftOut: string | undefined;
+}
+
 export interface BrowsingParts {
   readonly open: (failedOnly: boolean) => EventList;
   readonly failedOnly: boolean;
-  /** Parses a typed condition. Throws `UsageError`. */
-  readonly narrowing: (typed: string, zone: TimeZone) => Narrowing;
+  readonly clock: Pick<Clock, 'now'>;
   readonly screen: { readonly columns: number; readonly rows: number };
   readonly zones: readonly [TimeZone, ...TimeZone[]];
   readonly linesOf: (item: Items, columns: number, zone: TimeZone) => readonly string[];
-  /** Names the columns left out of the list; undefined if there are none. */
-  readonly leftOut: (browsing: Browsing) => string | undefined;
+  readonly layOut: (
+    events: readonly Items[],
+    failedOnly: boolean,
+    zone: TimeZone,
+    columns: number,
+  ) => ListLayout;
+  /** Resolves to a one-line outcome. */
   readonly copyId: (item: Items) => Promise<string>;
   readonly copyEvent: (item: Items) => Promise<string>;
   /** Opens a report of the events that also meet these conditions. Resolves to a one-line outcome. */
@@ -40,7 +53,7 @@ const READING = 'reading again';
 const OTHER_COVERS: readonly string[] = ['event', 'help', 'field'];
 /** Screen rows from which one is used for a note. */
 const ROWS_FOR_NOTE = 10;
-/** Number of events whose fields are offered for grouping. */
+/** Number of events that determine the columns of the list and the fields offered for grouping. */
 const SAMPLE = 200;
 
 /**
@@ -59,6 +72,8 @@ export class Browsing {
   /** The previous events, until the first of the new ones have arrived. */
   #former: { readonly list: EventList; readonly failedOnly: boolean } | undefined;
   #pagesLeft = PAGES_PER_KEY;
+  readonly #linesOf: BrowsingParts['linesOf'];
+  readonly #layOut;
 
   readonly #keysOfRows = {
     g: () => this.#show('field'),
@@ -93,6 +108,11 @@ export class Browsing {
     [this.zone] = parts.zones;
     this.#stack = [new Rows([], this.zone)];
     this.screen = parts.screen;
+    this.#linesOf = rememberLatest(parts.linesOf);
+    this.#layOut = rememberLatest(
+      ({ items }: EventList, count: number, ...others: [boolean, TimeZone, number]) =>
+        parts.layOut(items.slice(0, count), ...others),
+    );
   }
 
   get rows(): Rows {
@@ -121,7 +141,13 @@ export class Browsing {
 
   get leftOut(): string | undefined {
     const isList = this.rows.by === undefined && !OTHER_COVERS.includes(this.kind);
-    return isList && this.screen.rows >= ROWS_FOR_NOTE ? this.#parts.leftOut(this) : undefined;
+    return isList && this.screen.rows >= ROWS_FOR_NOTE ? this.layout.leftOut : undefined;
+  }
+
+  /** Follows the first events, so that the columns stay while scrolling. */
+  get layout(): ListLayout {
+    const { list, failedOnly, zone, screen } = this;
+    return this.#layOut(list, Math.min(SAMPLE, list.items.length), failedOnly, zone, screen.columns);
   }
 
   get fields(): readonly string[] {
@@ -131,7 +157,7 @@ export class Browsing {
   }
 
   get eventLines(): readonly string[] {
-    return this.#parts.linesOf(this.current as Items, this.screen.columns, this.zone);
+    return this.#linesOf(this.current as Items, this.screen.columns, this.zone);
   }
 
   press(key: Key): boolean {
@@ -329,11 +355,21 @@ export class Browsing {
   }
 
   #narrow(condition: string): void {
-    const narrowing = this.#parts.narrowing(condition, this.zone);
+    const narrowing = narrowingOf(condition, this.#parts.clock.now(), this.zone);
     const rows = new Rows([...this.rows.narrowings, narrowing], this.zone, this.rows.filter);
     this.#stack.push(rows);
     rows.update(this.list);
     const [doubt] = rows.count === 0 ? narrowing.keep.doubts() : [];
     if (doubt) this.message = doubt;
   }
+}
+
+/** For what is slow, and needed several times for each key. */
+function rememberLatest<Given extends readonly unknown[], Result>(make: (...given: Given) => Result) {
+  let latest: { readonly given: Given; readonly result: Result } | undefined;
+  return (...given: Given): Result => {
+    if (!latest?.given.every((part, index) => part === given[index]))
+      latest = { given, result: make(...given) };
+    return latest.result;
+  };
 }

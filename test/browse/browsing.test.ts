@@ -1,8 +1,14 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { EventList, narrowingOf } from '../../src/browse/browse-rows.ts';
-import { eventLines, leftOutOf, markTexts, screenLines } from '../../src/browse/browse-views.ts';
+import { EventList } from '../../src/browse/browse-rows.ts';
+import {
+  eventLines,
+  type ListedColumns,
+  layOutList,
+  markTexts,
+  screenLines,
+} from '../../src/browse/browse-views.ts';
 import { Browsing } from '../../src/browse/browsing.ts';
 import type { Key } from '../../src/browse/full-screen.ts';
 import { loadDraw } from '../../src/formats/table-drawing.ts';
@@ -16,10 +22,7 @@ import { faultRounds, sampleSize } from '../support/seed.ts';
 
 await loadWidths();
 const look = {
-  fields: undefined,
-  nameField: undefined,
   marked: [],
-  constant: new Set<string>(),
   draw: await loadDraw(plain),
   palette: plain,
   unicode: true,
@@ -27,7 +30,8 @@ const look = {
   help: ['q  quits'],
 };
 const KOLKATA = new TimeZone('Asia/Kolkata');
-const narrowing = (text: string, zone: TimeZone) => narrowingOf(text, Date.UTC(2026, 10, 21), zone);
+const clock = { now: () => Date.UTC(2026, 10, 21) };
+const listed: ListedColumns = { constant: new Set(), fields: undefined, nameField: undefined };
 const event = (number: number, extra = '') => `{"eventId":"id-${number}","publishStatus":"FAILED"${extra}}`;
 const named = (name: string): Key => ({ name, sequence: '' });
 const typed = (text: string): Key[] => [...text].map((sequence) => ({ sequence, name: sequence }));
@@ -37,7 +41,7 @@ const identified = (items: readonly string[]) => readPage(Buffer.from(`{"items":
 /** Pages of a given size, and the number of those that were read. */
 async function browsing(
   items: readonly string[],
-  { pageSize = 10, rows = 8, columns = 60, total = true } = {},
+  { pageSize = 10, rows = 8, columns = 60, total = true, facts = {} as Partial<ListedColumns> } = {},
 ) {
   const read = { pages: 0, lists: 0, isDown: false };
   async function* pages(): AsyncGenerator<ReadPage> {
@@ -58,11 +62,11 @@ async function browsing(
   const state = new Browsing({
     open,
     failedOnly: false,
-    narrowing,
+    clock,
     screen: size,
     zones: [UTC, KOLKATA],
     linesOf: (item, columns, zone) => eventLines(item, columns, zone, plain),
-    leftOut: (shown) => leftOutOf(shown, look),
+    layOut: (events, _, ...where) => layOutList(events, { ...listed, ...facts }, ...where),
     copyId: async (item) => `copied the id of ${item.text(0)}`,
     copyEvent: async (item) => `copied ${item.text(0)}`,
     report: async (narrowings) => {
@@ -100,9 +104,9 @@ test('w takes a list of values, and reads no file', async () => {
 
 test('the list shows who an event is for, where a field names that', async () => {
   const items = [event(1, ',"subscriptionId":"s","customer":{"name":"Harbour Freight"}'), event(2)];
-  const { state } = await browsing(items, { columns: 100 });
   const nameField = parseFieldPath('customer.name', 'name-field');
-  const lines = screenLines(state, { ...look, nameField }).map(stripVTControlCharacters);
+  const { lines: shown } = await browsing(items, { columns: 100, facts: { nameField } });
+  const lines = shown().map(stripVTControlCharacters);
   expect(lines[1]?.trim().split(/ {2,}/)).toEqual(['publishStatus', 'eventId', 'for', 'subscriptionId']);
   expect(lines[2]).toMatch(/id-1 +Harbour Freight +s$/);
   expect(lines[3]).toMatch(/id-2 +- +-$/);
@@ -487,11 +491,11 @@ describe('browsing', () => {
     const state = new Browsing({
       open: () => new EventList(failing()),
       failedOnly: false,
-      narrowing,
+      clock,
       screen: { rows: 8, columns: 60 },
       zones: [UTC],
       linesOf: () => [],
-      leftOut: () => undefined,
+      layOut: (events, _, ...where) => layOutList(events, listed, ...where),
       copyId: async () => '',
       copyEvent: async () => '',
       report: async () => '',
@@ -530,7 +534,7 @@ describe('the list on a narrow screen', () => {
   const names = { learn: async () => {}, labelOf: () => 'hooks.harbour.example/in' };
 
   test('has what tells events apart, and a line above the keys says what is left out', async () => {
-    const { state } = await browsing([wide(0), wide(1)], { columns: 80, rows: 24 });
+    const { state } = await browsing([wide(0), wide(1)], { columns: 80, rows: 24, facts: { names } });
     const lines = screenLines(state, { ...look, names });
     expect(lines[1]).toMatch(/^ {2}createdOn +status +eventType +address +error$/);
     expect(lines[2]).toMatch(/^❯ .*58:00Z +FAILED +invoice\S* +hooks\.ha\S* +503 /);
@@ -543,9 +547,9 @@ describe('the list on a narrow screen', () => {
   });
 
   test('has the saved columns', async () => {
-    const { state } = await browsing([wide(0)], { columns: 80 });
     const fields = parseFieldPaths('eventType,subscriptionId');
-    expect(screenLines(state, { ...look, names, fields }).slice(1, 3)).toEqual([
+    const { lines } = await browsing([wide(0)], { columns: 80, facts: { names, fields } });
+    expect(lines().slice(1, 3)).toEqual([
       '  eventType               address',
       '❯ invoice.payment_failed  hooks.harbour.example/in',
     ]);
