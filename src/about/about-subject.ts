@@ -110,7 +110,7 @@ function subjectOf(word: string, names: SubscriptionNames | undefined): Subject 
 function unknownWord(word: string, { source, names }: Knowledge): UsageError {
   if (!names?.isListed)
     return new UsageError(
-      `'${word}' is not an id, and ${source.isStored ? 'stored events name' : 'this service lists'} no addresses`,
+      `'${word}' is not an id, and ${source.service ? 'this service lists' : 'stored events name'} no addresses`,
       {
         next: advise`give the id of a subscription, or name the field that says who an event is for: ${hooktrail('config set name-field PATH')}`,
       },

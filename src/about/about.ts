@@ -66,7 +66,7 @@ export async function askAbout(
   const { nameField } = filters;
   const asked: AboutQuestions[] = [];
   const about = withEventSource(call, options, async (source) => {
-    const names = source.askNames?.();
+    const names = source.service?.askNames();
     const read = async (subject: Subject, chosen: EventFilters) => {
       const second = againFrom(source, chosen);
       const questions = new AboutQuestions(word, subject, { nameField, latencyField, second });
@@ -110,7 +110,7 @@ async function gatherAbout(
 
   const watched = { chosen, last: lastOf(health) };
   // A service cannot count the events of a name.
-  const canBeSilent = subject.id !== undefined || !source.count;
+  const canBeSilent = subject.id !== undefined || !source.service;
   const silence = canBeSilent ? (await findSilences(source, [watched], before)).get(watched) : undefined;
 
   const isUnknownName = health.events === 0 && outage === undefined && subject.by === 'name';
@@ -162,8 +162,8 @@ async function countEarlier(
   const start = instantAt(2 * milliseconds(after) - milliseconds(before));
   if (!start) return undefined;
   const within = { after: start, before: after };
-  if (source.count && !chosen.runHere) {
-    const counts = await source.count([
+  if (source.service && !chosen.runHere) {
+    const counts = await source.service.count([
       ...chosen.withStatuses('SUCCESS').queriesWithin(within),
       ...chosen.withStatuses('FAILED').queriesWithin(within),
     ]);

@@ -47,7 +47,7 @@ export async function countBaseline(
 ): Promise<BaselineCounts> {
   const { zone } = source.filters;
   const then = shifted({ after, before }, baseline, zone);
-  if (source.isStored && !(await hasEventsBefore(source, then.after)))
+  if (!source.service && !(await hasEventsBefore(source, then.after)))
     reporter.warning(
       `--baseline: ${source.name} has no event from before ${zone.shown(then.after.text)}, and may lack some to compare with`,
       { kind: 'incomplete' },

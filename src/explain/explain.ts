@@ -37,12 +37,12 @@ export async function explainSource(
   reporter: Reporter,
 ): Promise<Explained> {
   if (baseline) checkBaseline(source);
-  const names = source.askNames?.();
+  const names = source.service?.askNames();
   const failures = new TwoReadings(againFrom(source, source.filters));
   await foldPages(source.readOutcomes(source.filters, source.window), [...folds, failures]);
   const { sample } = failures;
   const explanation = await failures.explain(source.filters.zone);
-  if (sample.events === 0) await source.doubt();
+  if (sample.events === 0) await source.service?.doubt();
   source.noteMixed();
   await names?.learn(subscriptionsIn(explanation.causes));
   const { after, before } = source.windowOf(sample.bounds);

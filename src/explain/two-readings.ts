@@ -11,12 +11,15 @@ type Pages = AsyncIterable<PageOfOutcomes>;
 export interface SecondReading {
   /** Absent for events of a pipe or of the service, which are read once. */
   readonly again?: (() => Pages) | undefined;
-  readonly showKept: EventSource['showKept'];
+  readonly showKept: (kept: Pages) => Pages;
 }
 
 export function againFrom(source: EventSource, filters: EventFilters): SecondReading {
-  const { readOutcomesAgain, window, showKept } = source;
-  return { again: readOutcomesAgain && (() => readOutcomesAgain(filters, window)), showKept };
+  const isRepeatable = source.service === undefined && !source.isReadOnce;
+  return {
+    again: isRepeatable ? () => source.readOutcomes(filters, source.window) : undefined,
+    showKept: (kept) => source.showKept(kept),
+  };
 }
 
 /**

@@ -124,7 +124,7 @@ async function findInPlace(
   const chosen = from === undefined ? withWeek(filters, call.context.clock.now()) : filters;
   const { nameField } = filters;
   return await withEventSource(call, { from, filters: chosen, concurrency }, async (source) => {
-    const names = source.askNames?.();
+    const names = source.service?.askNames();
     const look = lookFor(text);
     const known = createCursor(KNOWN_FIELDS.map(memberPath));
     const whoOf = createWhoReader(nameField);

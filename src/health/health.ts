@@ -29,10 +29,10 @@ export async function checkHealth(
   const { nameField } = options.filters;
   return await withEventSource(call, options, async (source) => {
     const isBySubscription = areSubscriptions(by);
-    const names = isBySubscription ? source.askNames?.() : undefined;
+    const names = isBySubscription ? source.service?.askNames() : undefined;
     const table = new HealthFold([by], source.filters.zone, isBySubscription ? nameField : undefined);
     await foldPages(source.readOutcomes(source.filters, source.window), [table]);
-    if (table.events === 0) await source.doubt();
+    if (table.events === 0) await source.service?.doubt();
     source.noteMixed();
     for (const doubt of table.doubts()) call.reporter.warning(doubt, { kind: 'usage' });
     if (table.isUnordered) call.reporter.warning(UNORDERED, { kind: 'incomplete' });

@@ -52,7 +52,7 @@ export async function findOutage(
   earliest: Instant,
 ): Promise<Outage | undefined> {
   if (source.isReadOnce) return undefined;
-  if (!source.count) return outageOf(await outcomesIn(source, chosen, { ...window, after: earliest }));
+  if (!source.service) return outageOf(await outcomesIn(source, chosen, { ...window, after: earliest }));
   let last =
     lastFailed ?? (await latestFailure(source, chosen, { after: earliest, before: justAfter(window.after) }));
   for (let passedOver = 0; last && passedOver < MAX_PASSED_OVER; passedOver++) {

@@ -1,4 +1,5 @@
 import type { EventFilters } from '../filters/event-filters.ts';
+import type { CountQueries } from '../filters/stats-window.ts';
 import { createdOnReader, type Direction } from '../items/item-times.ts';
 import type { Query } from '../paging/event-query.ts';
 import type { EventSource } from '../sources/event-source.ts';
@@ -45,7 +46,7 @@ export async function findSilences<One extends Watched>(
   const note = (one: One, silence: Silence | undefined) => {
     if (silence) silences.set(one, silence);
   };
-  const { count } = source;
+  const count = source.service?.count;
   if (!count || watched.some(({ chosen }) => chosen.runHere)) {
     for (const one of watched) note(one, await silenceOfTimes(source, one.chosen, history));
     return silences;
@@ -56,13 +57,13 @@ export async function findSilences<One extends Watched>(
     if (last) lasts.set(one, last);
   }
   for (const [one, last] of await withRecentEvents(count, lasts, end))
-    note(one, await silenceByCounts(source, one.chosen, last, history));
+    note(one, await silenceByCounts(count, source, one.chosen, last, history));
   return silences;
 }
 
 /** Keeps those with events in the compared spans of the last two weeks, which are counted in one batch. */
 async function withRecentEvents<One extends Watched>(
-  count: NonNullable<EventSource['count']>,
+  count: CountQueries,
   lasts: ReadonlyMap<One, Instant>,
   end: number,
 ): Promise<readonly (readonly [One, Instant])[]> {
@@ -80,12 +81,12 @@ async function withRecentEvents<One extends Watched>(
 }
 
 async function silenceByCounts(
+  count: CountQueries,
   source: EventSource,
   chosen: EventFilters,
   last: Instant,
   history: TimeSpan,
 ): Promise<Silence | undefined> {
-  const count = source.count as NonNullable<EventSource['count']>;
   const at = milliseconds(last);
   const [total = 0] = await numbersIn(count, chosen, [history]);
   if (total <= MAX_TIMES) return await silenceOfTimes(source, chosen, history);
@@ -97,7 +98,7 @@ async function silenceByCounts(
 }
 
 async function numbersIn(
-  count: NonNullable<EventSource['count']>,
+  count: CountQueries,
   chosen: EventFilters,
   spans: readonly TimeSpan[],
 ): Promise<number[]> {

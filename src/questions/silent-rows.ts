@@ -61,7 +61,7 @@ export async function silencesOf(
   const isSwitchedOn = ({ values: [id] }: UnnamedHealth) => (names?.of(String(id))?.state ?? 'on') === 'on';
   const quiet = rows.filter((row) => gapMs(row, before) > SHORTEST_SILENCE_MS && isSwitchedOn(row));
   if (quiet.length === 0) return new Map();
-  if (!source.count) return await storedSilences(source, table, by, before);
+  if (!source.service) return await storedSilences(source, table, by, before);
   // The service cannot filter by a row's other fields, and reading weeks of events costs too much.
   if (!isBySubscription || source.filters.runHere) return new Map();
   return await silencesOfSubscriptions(source, quiet, before);

@@ -63,7 +63,7 @@ export async function gatherReport(
     return {
       explained,
       stats: statsOfTable(table, source.windowOf(table.times.bounds), buckets),
-      mixedMarketplaces: source.mixedMarketplaces(),
+      mixedMarketplaces: source.mixedMarketplaces,
       customers,
       subscriptions: affectedOf(subscriptions, SUBSCRIPTION, true, explained.names),
       failures: latest.result(),

@@ -45,47 +45,6 @@ export interface PageOfOutcomes {
   readonly share?: number | undefined;
 }
 
-export interface EventSource {
-  readonly name: string;
-  readonly filters: EventFilters;
-  /** Undefined if the window is the span of the stored events. */
-  readonly window: StatsWindow | undefined;
-  /** Returns the requested window, or else the span of the events. Both bounds are exclusive. */
-  windowOf(bounds: TimeColumn['bounds']): StatsWindow;
-  /**
-   * `within` replaces the filters' times. A service lists events in `direction`, or by default in its own;
-   * stored events may be in any order.
-   */
-  read(filters: EventFilters, within?: Bounds, direction?: Direction): AsyncIterable<FoundPage>;
-  /** If items lack their outcome, it comes from the service's filter. */
-  readOutcomes(filters: EventFilters, within?: Bounds, direction?: Direction): AsyncIterable<PageOfOutcomes>;
-  /**
-   * Like `readOutcomes`, for a second pass: does not record the events' marketplaces again. Absent for a
-   * service and for standard input.
-   */
-  readonly readOutcomesAgain?:
-    | ((filters: EventFilters, within?: Bounds) => AsyncIterable<PageOfOutcomes>)
-    | undefined;
-  /** Shows the progress of pages that were kept, and stops at a signal. */
-  readonly showKept: (pages: AsyncIterable<PageOfOutcomes>) => AsyncIterable<PageOfOutcomes>;
-  /**
-   * Warns of unknown times and outcomes, and returns the number of unknown outcomes. `among` is how many of
-   * the items read have one.
-   */
-  warnOfUnknown(among: number, times: Pick<TimeColumn, 'unknown'>): number;
-  readonly count?: CountQueries;
-  readonly typesOnOffer?: readonly string[];
-  readonly askNames?: () => SubscriptionNames;
-  /** Undefined unless events of several marketplaces are mixed and nobody chose one. */
-  readonly mixedMarketplaces: () => readonly string[] | undefined;
-  noteMixed(): void;
-  /** Stored events may be fewer than the service's. */
-  readonly isStored: boolean;
-  readonly isReadOnce: boolean;
-  /** Call if nothing was found: warns of unlisted types and suggests a longer time. */
-  doubt(): Promise<void>;
-}
-
 export interface SourceOptions {
   readonly from: string | undefined;
   readonly filters: EventFilters;
@@ -93,107 +52,209 @@ export interface SourceOptions {
   readonly format?: { readonly format: FormatName | 'pretty' };
 }
 
-/** Throws `UsageError` for an invalid window before any request. */
-export async function withEventSource<Result>(
-  call: Pick<Call, 'settings' | 'context' | 'reporter'>,
-  { from, filters, concurrency, format }: SourceOptions,
-  work: (source: EventSource) => Promise<Result>,
-): Promise<Result> {
-  const mix = new MarketplaceMix();
-  const { context, reporter } = call;
-  const unknownOutcomes = { count: 0 };
-  const warnOfUnknown: EventSource['warnOfUnknown'] = (among, times) => {
+type SourceCall = Pick<Call, 'settings' | 'context' | 'reporter'>;
+
+type Read = (
+  filters: EventFilters,
+  within: Bounds | undefined,
+  direction: Direction | undefined,
+) => AsyncIterable<FoundPage>;
+
+/** Only a service answers these. */
+export interface AskedService {
+  readonly count: CountQueries;
+  readonly typesOnOffer: readonly string[];
+  readonly askNames: () => SubscriptionNames;
+  /** Warns of unlisted types, and suggests a longer time. */
+  readonly doubt: () => Promise<void>;
+}
+
+/** What differs between stored events and those of a service. */
+interface Place {
+  readonly name: string;
+  readonly filters: EventFilters;
+  readonly window: StatsWindow | undefined;
+  readonly read: Read;
+  readonly isReadOnce: boolean;
+  readonly service: AskedService | undefined;
+}
+
+export class EventSource {
+  readonly name: string;
+  readonly filters: EventFilters;
+  /** Undefined if the window is the span of the stored events. */
+  readonly window: StatsWindow | undefined;
+  /** True for stored events that cannot be read a second time, such as those of a pipe. */
+  readonly isReadOnce: boolean;
+  /** Undefined for stored events, which may be fewer than the service's. */
+  readonly service: AskedService | undefined;
+  readonly #read: Read;
+  readonly #mix: MarketplaceMix;
+  readonly #format: SourceOptions['format'];
+  readonly #context: Context;
+  readonly #reporter: Reporter;
+  #unknownOutcomes = 0;
+
+  constructor(
+    { name, filters, window, isReadOnce, service, read }: Place,
+    mix: MarketplaceMix,
+    { format }: Pick<SourceOptions, 'format'>,
+    { context, reporter }: SourceCall,
+  ) {
+    this.name = name;
+    this.filters = filters;
+    this.window = window;
+    this.isReadOnce = isReadOnce;
+    this.service = service;
+    this.#read = read;
+    this.#mix = mix;
+    this.#format = format;
+    this.#context = context;
+    this.#reporter = reporter;
+  }
+
+  /** Returns the requested window, or else the span of the events. Both bounds are exclusive. */
+  windowOf(bounds: TimeColumn['bounds']): StatsWindow {
+    return this.window ?? spanOf(bounds, this.filters, this.#context.clock.now());
+  }
+
+  /**
+   * `within` replaces the filters' times. A service lists events in `direction`, or by default in its own;
+   * stored events may be in any order.
+   */
+  async *read(filters: EventFilters, within?: Bounds, direction?: Direction): AsyncGenerator<FoundPage> {
+    for await (const page of this.#read(filters, within, direction)) {
+      this.#mix.see(page.items);
+      yield page;
+    }
+  }
+
+  /**
+   * Like `read`. Uses the service's filter if items lack their status, which is optional (service
+   * description, part 2).
+   */
+  async *readOutcomes(
+    filters: EventFilters,
+    within?: Bounds,
+    direction?: Direction,
+  ): AsyncGenerator<PageOfOutcomes> {
+    let hasOutcomes = this.service ? undefined : true;
+    for await (const { items, total, share } of this.read(filters, within, direction)) {
+      if (items.count > 0) hasOutcomes ??= keepKnownOutcomes(items).count > 0;
+      if (hasOutcomes !== false) {
+        yield { items, haveFailed: undefined, share };
+        continue;
+      }
+      // All events, less those that the filter finds below.
+      this.#unknownOutcomes += total ?? items.count;
+      if (total !== undefined) break;
+    }
+    if (hasOutcomes !== false) return;
+    const statuses = filters.statuses.length > 0 ? filters.statuses : (['FAILED', 'SUCCESS'] as const);
+    for (const publishStatus of statuses)
+      for await (const { items } of this.read(filters.withStatuses(publishStatus), within, direction)) {
+        this.#unknownOutcomes -= items.count;
+        yield { items, haveFailed: publishStatus === 'FAILED' };
+      }
+  }
+
+  /** Shows the progress of pages that were kept, and stops at a signal. */
+  showKept(pages: AsyncIterable<PageOfOutcomes>): AsyncIterable<PageOfOutcomes> {
+    return showProgress(untilAborted(pages, this.#context.signal), this.#context, this.#reporter);
+  }
+
+  /**
+   * Warns of unknown times and outcomes, and returns the number of unknown outcomes. `among` is how many of
+   * the items read have one.
+   */
+  warnOfUnknown(among: number, times: Pick<TimeColumn, 'unknown'>): number {
     if (times.unknown > 0)
-      reporter.warning(`${eventsText(times.unknown)} counted, but in no span of time: ${UNDATED}`, {
+      this.#reporter.warning(`${eventsText(times.unknown)} counted, but in no span of time: ${UNDATED}`, {
         kind: 'incomplete',
       });
-    const count = Math.max(0, among + unknownOutcomes.count);
-    if (count > 0) reporter.warning(unknownOutcomesText(count), { kind: 'incomplete' });
+    const count = Math.max(0, among + this.#unknownOutcomes);
+    if (count > 0) this.#reporter.warning(unknownOutcomesText(count), { kind: 'incomplete' });
     return count;
-  };
-  const mixedMarketplaces = () => (filters.marketplaceChoice ? undefined : mix.ids);
-  const noteMixed = () => {
-    const ids = mixedMarketplaces();
-    const isForPeople = format && formatTraits(format.format).isForPeople;
-    if (ids && isForPeople) reporter.notice(mixText(ids));
-  };
-  const showKept: EventSource['showKept'] = (pages) =>
-    showProgress(untilAborted(pages, context.signal), context, reporter);
+  }
+
+  /** Undefined unless events of several marketplaces are mixed and nobody chose one. */
+  get mixedMarketplaces(): readonly string[] | undefined {
+    return this.filters.marketplaceChoice ? undefined : this.#mix.ids;
+  }
+
+  noteMixed(): void {
+    const ids = this.mixedMarketplaces;
+    const isForPeople = this.#format && formatTraits(this.#format.format).isForPeople;
+    if (ids && isForPeople) this.#reporter.notice(mixText(ids));
+  }
+}
+
+/** Throws `UsageError` for an invalid window before any request. */
+export async function withEventSource<Result>(
+  call: SourceCall,
+  options: SourceOptions,
+  work: (source: EventSource) => Promise<Result>,
+): Promise<Result> {
+  const { from, filters } = options;
+  const { context, reporter } = call;
+  const mix = new MarketplaceMix();
+  const workAt = (place: Place) => work(new EventSource(place, mix, options, call));
   const now = context.clock.now();
   const byIds = filters.withSubscriptions(filters.subscriptionIds);
-  if (from !== undefined) {
-    const window = storedWindow(byIds, now);
-    const onDoubt = eachOnce(warnOfDoubts(reporter));
-    const stored = { context, onDoubt, comparesOutcomes: filters.statuses.length === 0 };
-    const readAgain: EventSource['read'] = (chosen, within) =>
-      showProgress(storedEvents(from, chosen, { ...stored, within }), context, reporter);
-    const read: EventSource['read'] = (chosen, within) => seenBy(mix, readAgain(chosen, within));
-    const hasOneReading = isReadOnce(from);
-    const asked = filters.after && !filters.seemsToBeginLater(now) ? window : undefined;
-    return await work({
-      name: from === '-' ? 'standard input' : from,
-      filters,
-      window: asked,
-      windowOf: (bounds) => asked ?? spanOf(bounds, filters, context.clock.now()),
-      read,
-      readOutcomes: (chosen, within) => readByOutcome(read, true, unknownOutcomes, chosen, within),
-      readOutcomesAgain: hasOneReading
-        ? undefined
-        : (chosen, within) => readByOutcome(readAgain, true, unknownOutcomes, chosen, within),
-      showKept,
-      warnOfUnknown,
-      mixedMarketplaces,
-      noteMixed,
-      isStored: true,
-      isReadOnce: hasOneReading,
-      doubt: async () => {},
-    });
+  if (from === undefined) {
+    statsWindow(byIds, now);
+    return await withServicePlace(call, options, mix, workAt);
   }
-  statsWindow(byIds, now);
+  const window = storedWindow(byIds, now);
+  const onDoubt = eachOnce(warnOfDoubts(reporter));
+  const stored = { context, onDoubt, comparesOutcomes: filters.statuses.length === 0 };
+  return await workAt({
+    name: from === '-' ? 'standard input' : from,
+    filters,
+    window: filters.after && !filters.seemsToBeginLater(now) ? window : undefined,
+    isReadOnce: isReadOnce(from),
+    read: (chosen, within) =>
+      showProgress(storedEvents(from, chosen, { ...stored, within }), context, reporter),
+    service: undefined,
+  });
+}
+
+async function withServicePlace<Result>(
+  call: SourceCall,
+  { filters, concurrency }: SourceOptions,
+  mix: MarketplaceMix,
+  work: (place: Place) => Promise<Result>,
+): Promise<Result> {
+  const { context, reporter } = call;
   return await withService(call, async (service) => {
     const { page, serviceTime } = await askEventTypes(service);
     await keepEventTypes(page.items, service);
     const ofSubscriptions = await resolveSubscriptions(filters, service, reporter);
     const resolved = resolveListed(ofSubscriptions, page.items, reporter);
-    const read: EventSource['read'] = async function* (chosen, within, direction) {
-      const options = { concurrency, within, direction };
-      const { pages } = await openWithProgress(service, chosen, options, context, reporter);
-      yield* seenBy(mix, pages);
-    };
-    const named: SubscriptionNames[] = [];
+    let names: SubscriptionNames | undefined;
     const askNames = () => {
-      const names = new SubscriptionNames(service);
-      named.push(names);
+      names ??= new SubscriptionNames(service);
       return names;
     };
-    const window = statsWindow(resolved, serviceTime ?? context.clock.now());
-    const found = work({
+    const doubt = async () => {
+      const hasWarned =
+        warnOfUnlisted(resolved, page.items, reporter, 'after') ||
+        (await warnOfUnsubscribed(resolved, service, reporter));
+      if (!hasWarned && context.stderr.isTerminal) sayFurtherBack(resolved, context, reporter);
+    };
+    const count = countQueries(service, concurrency, mix, context, reporter);
+    const done = work({
       name: service.baseUrl.host,
       filters: resolved,
-      window,
-      windowOf: () => window,
-      read,
-      readOutcomes: (chosen, within, direction) =>
-        readByOutcome(read, undefined, unknownOutcomes, chosen, within, direction),
-      showKept,
-      warnOfUnknown,
-      mixedMarketplaces,
-      noteMixed,
-      count: countQueries(service, concurrency, mix, context, reporter),
-      typesOnOffer: eventTypeNames(page.items),
-      isStored: false,
+      window: statsWindow(resolved, serviceTime ?? context.clock.now()),
       isReadOnce: false,
-      askNames,
-      doubt: async () => {
-        const hasWarned =
-          warnOfUnlisted(resolved, page.items, reporter, 'after') ||
-          (await warnOfUnsubscribed(resolved, service, reporter));
-        if (!hasWarned && context.stderr.isTerminal) sayFurtherBack(resolved, context, reporter);
+      read: async function* (chosen, within, direction) {
+        const reading = { concurrency, within, direction };
+        yield* (await openWithProgress(service, chosen, reading, context, reporter)).pages;
       },
+      service: { count, typesOnOffer: eventTypeNames(page.items), askNames, doubt },
     });
-    return await found.finally(() => {
-      for (const names of named) names.close();
-    });
+    return await done.finally(() => names?.close());
   });
 }
 
@@ -227,34 +288,6 @@ export function unknownOutcomesText(count: number): string {
   return `${eventsText(count)} skipped: publishStatus is neither SUCCESS nor FAILED`;
 }
 
-/** Uses the service's filter if items lack their status, which is optional (service description, part 2). */
-async function* readByOutcome(
-  read: EventSource['read'],
-  hasOutcomes: boolean | undefined,
-  unknownOutcomes: { count: number },
-  filters: EventFilters,
-  within: Bounds | undefined,
-  direction?: Direction,
-): AsyncGenerator<PageOfOutcomes> {
-  for await (const { items, total, share } of read(filters, within, direction)) {
-    if (items.count > 0) hasOutcomes ??= keepKnownOutcomes(items).count > 0;
-    if (hasOutcomes !== false) {
-      yield { items, haveFailed: undefined, share };
-      continue;
-    }
-    // All events, less those that the filter finds below.
-    unknownOutcomes.count += total ?? items.count;
-    if (total !== undefined) break;
-  }
-  if (hasOutcomes !== false) return;
-  const statuses = filters.statuses.length > 0 ? filters.statuses : (['FAILED', 'SUCCESS'] as const);
-  for (const publishStatus of statuses)
-    for await (const { items } of read(filters.withStatuses(publishStatus), within, direction)) {
-      unknownOutcomes.count -= items.count;
-      yield { items, haveFailed: publishStatus === 'FAILED' };
-    }
-}
-
 /** Both bounds are exclusive, so they are moved outward. `now`: milliseconds. */
 function spanOf({ first, last }: TimeColumn['bounds'], filters: EventFilters, now: number): StatsWindow {
   if (!first || !last) return storedWindow(filters, now);
@@ -264,13 +297,6 @@ function spanOf({ first, last }: TimeColumn['bounds'], filters: EventFilters, no
     after: instantAt(milliseconds(first) - 1) ?? first,
     before: instantAt((last.seconds + 1) * 1000) ?? last,
   };
-}
-
-async function* seenBy(mix: MarketplaceMix, pages: AsyncIterable<FoundPage>): AsyncGenerator<FoundPage> {
-  for await (const page of pages) {
-    mix.see(page.items);
-    yield page;
-  }
 }
 
 /** Counts each distinct query once. Throws `ServiceError` if the service gives no count. */

@@ -74,7 +74,7 @@ export async function askOverTime(
       for (const [groups, indexes] of indexesByBucket(items))
         groups.see({ items: items.pick(indexes), haveFailed });
     }
-    if (all.total === 0) await source.doubt();
+    if (all.total === 0) await source.service?.doubt();
     source.noteMixed();
     source.warnOfUnknown(0, { unknown: 0 });
     return { all, buckets, window };

@@ -1,10 +1,12 @@
 import type { Call } from '../command.ts';
-import type { CountQueries, StatsWindow } from '../filters/stats-window.ts';
+import type { EventFilters } from '../filters/event-filters.ts';
+import type { StatsWindow } from '../filters/stats-window.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { EventGroups } from '../questions/event-groups.ts';
 import { foldPages } from '../questions/fold.ts';
 import { OutcomeTable } from '../questions/outcome-table.ts';
 import {
+  type AskedService,
   type EventSource,
   type PageOfOutcomes,
   type SourceOptions,
@@ -20,12 +22,12 @@ export async function askStats(
   { buckets, ...options }: SourceOptions & { readonly buckets: Division | undefined },
 ): Promise<{ readonly stats: Stats; readonly name: string; readonly unknownOutcomes: number }> {
   return await withEventSource(call, options, async (source) => {
-    const { window, count, name, filters } = source;
+    const { window, service, name, filters } = source;
     const counted =
-      window && count && !filters.runHere
-        ? await countedStats(call, source, { window, count, buckets })
+      window && service && !filters.runHere
+        ? await countedStats(call, filters, service, window, buckets)
         : await readStats(source, buckets);
-    if (counted.stats.total === 0) await source.doubt();
+    if (counted.stats.total === 0) await source.service?.doubt();
     source.noteMixed();
     return { stats: counted.stats, unknownOutcomes: counted.unknownOutcomes, name };
   });
@@ -33,16 +35,10 @@ export async function askStats(
 
 async function countedStats(
   { reporter }: Pick<Call, 'reporter'>,
-  { filters, typesOnOffer = [] }: EventSource,
-  {
-    window,
-    count,
-    buckets,
-  }: {
-    readonly window: StatsWindow;
-    readonly count: CountQueries;
-    readonly buckets: Division | undefined;
-  },
+  filters: EventFilters,
+  { count, typesOnOffer }: AskedService,
+  window: StatsWindow,
+  buckets: Division | undefined,
 ) {
   const types = filters.eventTypes.length > 0 ? null : typesOnOffer;
   const { queries, after, before, status } = window;
@@ -76,7 +72,7 @@ export async function askGroups(
   return await withEventSource(call, options, async (source) => {
     const groups = new EventGroups(by, source.filters.zone, percentiles);
     await foldPages(readForGroups(source), [groups]);
-    if (groups.total === 0) await source.doubt();
+    if (groups.total === 0) await source.service?.doubt();
     source.noteMixed();
     source.warnOfUnknown(0, { unknown: 0 });
     return { groups, window: source.window };

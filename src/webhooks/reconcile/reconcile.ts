@@ -28,7 +28,7 @@ export async function reconcile(options: ReconcileOptions, call: Call): Promise<
   const { format } = options;
   const { keys, ...file } = await readReceivedIds(options.received, options.receivedField, call);
   return await withEventSource(call, options, async (source) => {
-    const names = source.askNames?.();
+    const names = source.service?.askNames();
     const comparison = new Reconciliation(keys, source.filters.zone);
     const isList = formatTraits(format.format).hasOnlyRecords;
     const writer = isList ? await createItemWriter(format, call.context, call.reporter) : undefined;
@@ -43,7 +43,7 @@ export async function reconcile(options: ReconcileOptions, call: Call): Promise<
       throw error;
     }
     const result = comparison.result();
-    if (result.records === 0) await source.doubt();
+    if (result.records === 0) await source.service?.doubt();
     await names?.learn(result.groups.flatMap(({ subscriptionId }) => subscriptionId ?? []));
     const { after, before } = source.windowOf(result.bounds);
     const addressOf = (id: string) => names?.nameOf(id);
