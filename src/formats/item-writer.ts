@@ -1,4 +1,4 @@
-import type { Output } from '../context.ts';
+import type { Context, Output } from '../context.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
 import { Items, type ListKind } from '../items/items.ts';
@@ -9,14 +9,16 @@ import { UTC } from '../time/time-zone.ts';
 import { createCsvWriter } from './csv.ts';
 import type { FormatOptions, ItemWriter } from './format-options.ts';
 import { createTableWriter } from './item-table.ts';
-import { createJqWriter, type JqContext } from './jq.ts';
+import { createJqWriter } from './jq.ts';
 import { createJsonWriter, createPrettyWriter } from './json.ts';
 import { createMarkdownWriter } from './markdown.ts';
+
+type WriterContext = Pick<Context, 'stdout' | 'signal' | 'memory'>;
 
 /** Loads only the libraries that the format needs. */
 export async function createItemWriter(
   options: FormatOptions,
-  context: JqContext,
+  context: WriterContext,
   reporter: Reporter,
 ): Promise<ItemWriter> {
   const { fields, areFieldsSaved, list } = options;
@@ -66,8 +68,12 @@ const writers: Readonly<Record<FormatOptions['format'], CreateWriter>> = {
   pretty: async (_, stdout, { stdoutColor }) => createPrettyWriter(stdout, await paletteOf(stdoutColor)),
 };
 
-async function writerOf(options: FormatOptions, context: JqContext, reporter: Reporter): Promise<ItemWriter> {
-  const { fields, zone = UTC, jq, format } = options;
+async function writerOf(
+  options: FormatOptions,
+  context: WriterContext,
+  reporter: Reporter,
+): Promise<ItemWriter> {
+  const { fields, zone, jq, format } = options;
   if (jq === undefined) return await writers[format](options, context.stdout, reporter);
   return await createJqWriter({ program: jq, fields, zone, perItem: format === 'ndjson' }, context, reporter);
 }
@@ -102,7 +108,7 @@ function withFieldWarnings(
 export async function printJson(
   value: unknown,
   jq: string | undefined,
-  context: JqContext,
+  context: WriterContext,
   reporter: Reporter,
   piped = jsonText(value),
 ): Promise<void> {
@@ -112,17 +118,13 @@ export async function printJson(
 export async function printItem(
   items: Items,
   jq: string | undefined,
-  context: JqContext,
+  context: WriterContext,
   reporter: Reporter,
   piped: string | Buffer,
 ): Promise<void> {
   const { stdout } = context;
   if (jq !== undefined) {
-    const writer = await createJqWriter(
-      { program: jq, fields: undefined, zone: UTC, perItem: true },
-      context,
-      reporter,
-    );
+    const writer = await createJqWriter({ program: jq, perItem: true }, context, reporter);
     await writer.write(items);
   } else if (stdout.isTerminal) {
     await createPrettyWriter(stdout, await paletteOf(reporter.stdoutColor)).write(items);

@@ -1,18 +1,18 @@
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
-import type { Context, JqProgram, JqRun } from '../context.ts';
+import type { Context, JqProgram, JqRun, Output } from '../context.ts';
 import { lacksWebAssembly, ServiceError, UsageError, VIRTUAL_MEMORY_STEP } from '../errors.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
-import type { TimeZone } from '../time/time-zone.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
 import type { ItemWriter } from './format-options.ts';
 import { createPicker } from './json.ts';
 
 interface JqOptions {
   readonly program: string;
-  readonly fields: readonly FieldPath[] | undefined;
-  readonly zone: TimeZone;
+  readonly fields?: readonly FieldPath[] | undefined;
+  readonly zone?: TimeZone | undefined;
   /** Runs on each item as pages arrive, with constant memory, instead of once on the whole array. */
   readonly perItem: boolean;
 }
@@ -23,7 +23,9 @@ const MEMORY_BYTES = 256 * 2 ** 20;
 const SHOWN_FAILURES = 3;
 const NOT_COMPILED = 3;
 
-export type JqContext = Pick<Context, 'stdout' | 'signal' | 'memory'>;
+interface JqContext extends Pick<Context, 'signal' | 'memory'> {
+  readonly stdout: Pick<Output, 'isTerminal' | 'write'>;
+}
 
 /**
  * Prints strings raw and other results compact, or indented on a terminal, as `gh --jq` does. The array of
@@ -31,7 +33,7 @@ export type JqContext = Pick<Context, 'stdout' | 'signal' | 'memory'>;
  * wrong. Throws `UsageError` if the program does not compile.
  */
 export async function createJqWriter(
-  { program, fields, zone, perItem }: JqOptions,
+  { program, fields, zone = UTC, perItem }: JqOptions,
   context: JqContext,
   reporter: Reporter,
 ): Promise<ItemWriter> {

@@ -5,7 +5,6 @@ import type { EventFilters } from '../../filters/event-filters.ts';
 import { createJqWriter } from '../../formats/jq.ts';
 import { Items } from '../../items/items.ts';
 import { grouped, terminalSafe } from '../../terminal/terminal-text.ts';
-import { UTC } from '../../time/time-zone.ts';
 import { RepeatedCommand, type RepeatedCommandOptions, variableText } from '../../watch/command-runner.ts';
 import type { ChangeFindings } from './change-findings.ts';
 import { type ChangeSubject, linesOfChange, nextCommand, reportedJson } from './reported-change.ts';
@@ -95,20 +94,9 @@ function jqShape(
   { context, reporter }: Call,
 ): (json: string, name: string) => Promise<string> {
   let printed: Buffer[] = [];
-  const { columns, rows, colorDepth } = context.stdout;
-  const captured: Output = {
-    isTerminal: false,
-    columns,
-    rows,
-    colorDepth,
-    stream: () => context.stdout.stream(),
-    write: async (chunk) => void printed.push(Buffer.from(chunk)),
-  };
-  const writer = createJqWriter(
-    { program, fields: undefined, zone: UTC, perItem: true },
-    { ...context, stdout: captured },
-    reporter,
-  );
+  const write: Output['write'] = async (chunk) => void printed.push(Buffer.from(chunk));
+  const captured = { ...context, stdout: { isTerminal: false, write } };
+  const writer = createJqWriter({ program, perItem: true }, captured, reporter);
   return async (json, name) => {
     printed = [];
     try {
