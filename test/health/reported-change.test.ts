@@ -72,7 +72,8 @@ test('the JSON of a change has its row, its findings and the next command, witho
     verdict: 'broken',
     problem: { kind: 'http', message: 'it answers 404' },
   } as const;
-  expect(reportedJson(change(), subject('"a.b"\n7', by, ['Ann']), findings, 'next')).toEqual({
+  const reported = { ...change(), ...subject('"a.b"\n7', by, ['Ann']), ...findings };
+  expect(reportedJson(reported, 'next')).toEqual({
     by: { eventType: 'a.b', 'data.kind': 7 },
     value: 'a.b',
     name: 'Ann',
@@ -99,7 +100,7 @@ describe('the next command', () => {
     },
   });
   const next = (parts: Partial<RowChange>, of = subject()) =>
-    nextCommand(change(parts), of, filters, { profile: 'night' });
+    nextCommand({ ...change(parts), ...of, ...NOTHING }, filters, { profile: 'night' });
   const until = '2026-11-20T09:00:00.75Z';
 
   test.each<[string, Partial<RowChange>]>([
@@ -147,7 +148,7 @@ describe('the lines of a change', () => {
     findings: Partial<ChangeFindings> = {},
     of = subject(),
     zone = UTC,
-  ) => linesOfChange(change(parts), of, { ...NOTHING, ...findings }, 'NEXT', zone);
+  ) => linesOfChange({ ...change(parts), ...of, ...NOTHING, ...findings }, 'NEXT', zone);
 
   test('have the run, its last error and its cause, in the zone of the watch', () => {
     const cause = {

@@ -6,9 +6,7 @@ import { createJqWriter } from '../../formats/jq.ts';
 import { Items } from '../../items/items.ts';
 import { grouped, terminalSafe } from '../../terminal/terminal-text.ts';
 import { RepeatedCommand, type RepeatedCommandOptions, variableText } from '../../watch/command-runner.ts';
-import type { ChangeFindings } from './change-findings.ts';
-import { type ChangeSubject, linesOfChange, nextCommand, reportedJson } from './reported-change.ts';
-import type { RowChange } from './watched-rows.ts';
+import { linesOfChange, nextCommand, type ReportedChange, reportedJson } from './reported-change.ts';
 
 export interface ChangeOutputOptions {
   readonly filters: EventFilters;
@@ -22,34 +20,27 @@ export class ChangeOutput {
   readonly #options: ChangeOutputOptions;
   readonly #call: Call;
   readonly #command: RepeatedCommand | undefined;
-  readonly #shape: ((json: string, name: string) => Promise<string>) | undefined;
 
   constructor(options: ChangeOutputOptions, call: Call) {
-    const { command, jq } = options;
+    const { command } = options;
     this.#options = options;
     this.#call = call;
     this.#command = command && new RepeatedCommand(command, call.context, call.reporter);
-    this.#shape = jq === undefined ? undefined : jqShape(jq, call);
   }
 
-  async report(
-    change: RowChange,
-    subject: ChangeSubject,
-    findings: ChangeFindings,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { filters, isJson } = this.#options;
+  async report(change: ReportedChange, signal: AbortSignal): Promise<void> {
+    const { filters, isJson, jq } = this.#options;
     const { stdout } = this.#call.context;
-    const next = nextCommand(change, subject, filters, this.#call.reporter.runFlags);
-    if (!this.#command && !isJson && !this.#shape) {
-      const lines = linesOfChange(change, subject, findings, next, filters.zone);
+    const next = nextCommand(change, filters, this.#call.reporter.runFlags);
+    if (!this.#command && !isJson && jq === undefined) {
+      const lines = linesOfChange(change, next, filters.zone);
       return await stdout.write(`${lines.join('\n')}\n`, true);
     }
-    const json = JSON.stringify(reportedJson(change, subject, findings, next), wellFormed);
-    const text = this.#shape ? await this.#shape(json, nameOf(change, subject)) : json;
+    const json = JSON.stringify(reportedJson(change, next), wellFormed);
+    const text = jq === undefined ? json : await resultOfJq(jq, json, nameOf(change), this.#call);
     // A jq program such as select() may drop changes.
     if (text === '') return;
-    if (this.#command) return await this.#command.handle(commandSubject(change, subject, text), signal);
+    if (this.#command) return await this.#command.handle(commandSubject(change, text), signal);
     await stdout.write(`${stdout.isTerminal ? terminalSafe(text) : text}\n`, true);
   }
 
@@ -67,18 +58,15 @@ function wellFormed(_: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed() : value;
 }
 
-function nameOf(
-  { change, key }: Pick<RowChange, 'change' | 'key'>,
-  { subscriptionId, name }: ChangeSubject,
-): string {
+function nameOf({ change, key, subscriptionId, name }: ReportedChange): string {
   return `${change} of ${name ?? subscriptionId ?? key.replaceAll('\n', ', ')}`;
 }
 
-function commandSubject(change: RowChange, subject: ChangeSubject, text: string) {
-  const { subscriptionId, name } = subject;
+function commandSubject(change: ReportedChange, text: string) {
+  const { subscriptionId, name } = change;
   const variable = (value: string | null | undefined) => variableText(value ?? undefined);
   return {
-    name: nameOf(change, subject),
+    name: nameOf(change),
     input: Buffer.from(text),
     variables: {
       HOOKTRAIL_CHANGE: change.change,
@@ -89,26 +77,25 @@ function commandSubject(change: RowChange, subject: ChangeSubject, text: string)
 }
 
 /** Throws `UsageError` that names the change, which the next run reports again. */
-function jqShape(
+async function resultOfJq(
   program: string,
+  json: string,
+  name: string,
   { context, reporter }: Call,
-): (json: string, name: string) => Promise<string> {
-  let printed: Buffer[] = [];
+): Promise<string> {
+  const printed: Buffer[] = [];
   const write: Output['write'] = async (chunk) => void printed.push(Buffer.from(chunk));
-  const captured = { ...context, stdout: { isTerminal: false, write } };
-  const writer = createJqWriter({ program, perItem: true }, captured, reporter);
-  return async (json, name) => {
-    printed = [];
-    try {
-      await (await writer).write(Items.of([Buffer.from(json)]));
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
-      throw new UsageError(`--jq: the program failed on ${name}`, {
-        details: [error.message, ...error.details],
-        next: 'without --state, --ndjson in place of --jq and the command prints what the program gets',
-        cause: error,
-      });
-    }
-    return Buffer.concat(printed).toString().replace(/\n$/, '');
-  };
+  try {
+    const captured = { ...context, stdout: { isTerminal: false, write } };
+    const writer = await createJqWriter({ program, perItem: true }, captured, reporter);
+    await writer.write(Items.of([Buffer.from(json)]));
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(`--jq: the program failed on ${name}`, {
+      details: [error.message, ...error.details],
+      next: 'without --state, --ndjson in place of --jq and the command prints what the program gets',
+      cause: error,
+    });
+  }
+  return Buffer.concat(printed).toString().replace(/\n$/, '');
 }

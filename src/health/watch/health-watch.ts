@@ -158,7 +158,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
     for (let change = pending[0]; change; change = pending[0]) {
       const subject = subjectOf(this.#options.by, change.key, this.#rows.rows.get(change.key));
       const findings = await this.#findAbout(change, subject);
-      await this.output.report(change, subject, findings, deadline.signal);
+      await this.output.report({ ...change, ...subject, ...findings }, deadline.signal);
       await sync();
       pending.shift();
       await save(this.#rows.kept);

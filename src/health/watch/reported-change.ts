@@ -20,6 +20,8 @@ export interface ChangeSubject {
   readonly name: string | null;
 }
 
+export interface ReportedChange extends RowChange, ChangeSubject, ChangeFindings {}
+
 export function subjectOf(
   by: readonly FieldPath[],
   key: string,
@@ -37,9 +39,7 @@ export function subjectOf(
 }
 
 export function reportedJson(
-  { key: _, row, ...change }: RowChange,
-  { by, values, name }: ChangeSubject,
-  findings: ChangeFindings,
+  { key: _key, row, by, values, subscriptionId: _id, name, ...change }: ReportedChange,
   next: string,
 ): object {
   return {
@@ -47,14 +47,12 @@ export function reportedJson(
     name,
     ...row,
     ...change,
-    ...findings,
     next,
   };
 }
 
 export function nextCommand(
-  { change, previous, since, until }: RowChange,
-  { by, values, subscriptionId: id }: ChangeSubject,
+  { change, previous, since, until, by, values, subscriptionId: id }: ReportedChange,
   filters: EventFilters,
   run: RunFlags,
 ): string {
@@ -77,18 +75,12 @@ function conditionOnValue(field: FieldPath, value: unknown): string {
     : conditionOn(field, '=', JSON.stringify(value)).text;
 }
 
-export function linesOfChange(
-  change: RowChange,
-  { values, name }: ChangeSubject,
-  { cause, verdict, problem }: ChangeFindings,
-  next: string,
-  zone: TimeZone,
-): string[] {
-  const { row, run, since, until, reminder } = change;
+export function linesOfChange(reported: ReportedChange, next: string, zone: TimeZone): string[] {
+  const { change, row, run, since, until, reminder, values, name, cause, verdict, problem } = reported;
   const shown = (time: string) => secondText(time, zone);
   const ids = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join(', ');
   const who = name === null ? ids : `${name} (${ids})`;
-  const now = `${change.change}${reminder ? ' still' : ''}`;
+  const now = `${change}${reminder ? ' still' : ''}`;
   const from = since === null ? [] : [`${until === null ? 'since' : 'from'} ${shown(since)}`];
   const to = until === null ? [] : [`to ${shown(until)}`];
   const counts = run ? `${run.failed} of ${run.events} failed` : undefined;
