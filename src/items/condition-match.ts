@@ -1,5 +1,6 @@
 import { type Moment, readDateTime, wallMoment } from '../time/date-time.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
+import type { ConditionDoubt } from './condition-doubt.ts';
 import { derivationFacts } from './derived-values.ts';
 import { isNumber, numberComparison } from './exact-numbers.ts';
 import { MISSING } from './field-cursor.ts';
@@ -23,26 +24,34 @@ const HOLDS: Readonly<Partial<Record<Operator, (order: number) => boolean>>> = {
 };
 
 export class ConditionMatch {
-  readonly compare: Comparison;
-  readonly isOpposite: boolean;
-  readonly accepts: (order: number) => boolean;
+  readonly #compare: Comparison;
+  readonly #isOpposite: boolean;
+  readonly #accepts: (order: number) => boolean;
+  readonly #doubt: ConditionDoubt | undefined;
   #isFulfilled = false;
 
-  constructor(condition: Condition) {
-    this.compare = comparisonOf(condition);
-    this.isOpposite = OPPOSITES.has(condition.operator);
-    this.accepts = HOLDS[condition.operator] ?? ((order) => order === 0);
+  /** An open `doubt` sees every value. */
+  constructor(condition: Condition, doubt?: ConditionDoubt) {
+    this.#compare = comparisonOf(condition);
+    this.#isOpposite = OPPOSITES.has(condition.operator);
+    this.#accepts = HOLDS[condition.operator] ?? ((order) => order === 0);
+    this.#doubt = doubt;
   }
 
   /** Any value of the field is enough. */
   holds(reader: FieldReader, field: number): boolean {
     this.#isFulfilled = false;
+    this.#doubt?.countEvent();
     reader.each(field, this.#try);
-    return this.#isFulfilled !== this.isOpposite;
+    return this.#isFulfilled !== this.#isOpposite;
   }
 
   readonly #try = (bytes: Buffer, start: number, end: number): void => {
-    if (!this.#isFulfilled) this.#isFulfilled = this.accepts(this.compare(bytes, start, end) ?? Number.NaN);
+    const isDoubted = this.#doubt?.isOpen === true;
+    if (this.#isFulfilled && !isDoubted) return;
+    const order = this.#compare(bytes, start, end);
+    if (isDoubted && start !== MISSING) this.#doubt?.see(order, bytes, start, end);
+    if (this.#accepts(order ?? Number.NaN)) this.#isFulfilled = true;
   };
 }
 

@@ -1,7 +1,6 @@
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { ConditionDoubt } from './condition-doubt.ts';
 import { ConditionMatch } from './condition-match.ts';
-import { MISSING } from './field-cursor.ts';
 import { FieldReader } from './field-reader.ts';
 import type { Condition } from './item-conditions.ts';
 import type { Items } from './items.ts';
@@ -23,8 +22,8 @@ export function itemFilter(
   zone = UTC,
   flag = '--where',
 ): KeepItems {
-  const trials = conditions.map((condition) => new Trial(condition));
-  const fulfils = trialTest(trials, zone);
+  const doubts = conditions.map((condition) => new ConditionDoubt(condition));
+  const fulfils = conditionTest(conditions, doubts, zone);
   const hasText = textTest(texts);
   let sample: Items | undefined;
   const keep = <Some extends Items>(items: Some): Some => {
@@ -38,23 +37,28 @@ export function itemFilter(
     }
     return kept.length === count ? items : items.pick(kept);
   };
-  const doubtsOf = (seen: Items) => trials.flatMap(({ doubt }) => doubt.warning(flag, seen) ?? []);
+  const doubtsOf = (seen: Items) => doubts.flatMap((doubt) => doubt.warning(flag, seen) ?? []);
   return Object.assign(keep, { doubts: () => (sample ? doubtsOf(sample) : []) });
 }
 
-function trialTest(trials: readonly Trial[], zone: TimeZone): Test {
-  if (trials.length === 0) return () => true;
+function conditionTest(
+  conditions: readonly Condition[],
+  doubts: readonly ConditionDoubt[],
+  zone: TimeZone,
+): Test {
+  if (conditions.length === 0) return () => true;
+  const matches = conditions.map((condition, index) => new ConditionMatch(condition, doubts[index]));
   const reader = new FieldReader(
-    trials.map(({ condition }) => condition.field),
+    conditions.map(({ field }) => field),
     zone,
   );
   return (bytes, start) => {
     reader.read(bytes, start);
     let holds = true;
-    for (let field = 0; field < trials.length; field++) {
-      const trial = trials[field] as Trial;
+    for (let field = 0; field < matches.length; field++) {
+      const isDoubtful = doubts[field]?.isOpen === true;
       // A doubtful condition also sees events that another condition excludes.
-      if (holds || trial.doubt.isOpen) holds = trial.holds(reader, field) && holds;
+      if (holds || isDoubtful) holds = (matches[field] as ConditionMatch).holds(reader, field) && holds;
     }
     return holds;
   };
@@ -82,32 +86,5 @@ function textFinder(wanted: string): (bytes: Buffer, start: number, end: number)
     if (!hasEscapes && !hasWanted(text)) return false;
     if (!hasEscapes && !mayCrossTokens) return true;
     return someToken(bytes, start, end, (at, to) => hasWanted(rawText(bytes, at, to)));
-  };
-}
-
-class Trial {
-  readonly condition: Condition;
-  readonly doubt: ConditionDoubt;
-  readonly #match: ConditionMatch;
-  #isFulfilled = false;
-
-  constructor(condition: Condition) {
-    this.condition = condition;
-    this.doubt = new ConditionDoubt(condition);
-    this.#match = new ConditionMatch(condition);
-  }
-
-  holds(reader: FieldReader, field: number): boolean {
-    if (!this.doubt.isOpen) return this.#match.holds(reader, field);
-    this.doubt.countEvent();
-    this.#isFulfilled = false;
-    reader.each(field, this.#try);
-    return this.#isFulfilled !== this.#match.isOpposite;
-  }
-
-  readonly #try = (bytes: Buffer, start: number, end: number): void => {
-    const order = this.#match.compare(bytes, start, end);
-    if (start !== MISSING && this.doubt.isOpen) this.doubt.see(order, bytes, start, end);
-    if (this.#match.accepts(order ?? Number.NaN)) this.#isFulfilled = true;
   };
 }
