@@ -192,6 +192,11 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/sign-in/{authorization,provider-metadata,token-endpoint}.test.ts'],
     floor: 95,
   },
+  login: {
+    mutate: ['src/sign-in/login/keep-sign-in.ts', 'src/sign-in/{refusal-note,sign-in-lock,store-surely}.ts'],
+    tests: ['test/sign-in/{keep-sign-in,refresh-protocol,refusal-note,store-surely}.test.ts'],
+    floor: 92,
+  },
   session: {
     mutate: ['src/sign-in/session.ts'],
     tests: ['test/sign-in/session.test.ts'],
