@@ -15,10 +15,9 @@ import { TransportError } from '../http/transport.ts';
 import { createTransport } from '../http/undici-client.ts';
 import { LockedError, withLock } from '../lock/lock.ts';
 import { lockingFault } from '../lock/lock-file.ts';
-import { sessionBus } from '../secrets/dbus.ts';
+import { openDBus, sessionBus } from '../secrets/dbus.ts';
 import { isSecretGiven } from '../secrets/given-secret.ts';
 import { openKeychain } from '../secrets/keychain.ts';
-import { connectToBus } from '../secrets/secret-service.ts';
 import { urlText } from '../settings/setting-names.ts';
 import type { RunSettings, Settings } from '../settings/settings.ts';
 import { shellWord } from '../shell-words.ts';
@@ -115,7 +114,7 @@ async function machineFindings(settings: Settings | undefined, context: Context)
     found('node', () => ok(`Node.js ${machine.runtime}`)),
     ...(agent ? [found('agent', () => ok(agentText(agent)))] : []),
     found('keychain', () => checkKeychain(store, settings?.given.store?.source, context)),
-    ...(needsBus ? [found('d-bus', () => checkBus(context), 'doubtful')] : []),
+    ...(needsBus ? [found('d-bus', () => checkBus(context))] : []),
     found('configuration', () => checkFolder(context)),
     found('lock', () => checkLock('doctor', 'locks can be taken and freed', context)),
     ...(settings ? [found('redirect', () => checkRedirect(settings), 'doubtful')] : []),
@@ -136,13 +135,16 @@ async function checkKeychain(store: string, source: string | undefined, context:
 
 async function checkBus(context: Context): Promise<Outcome> {
   const bus = await sessionBus(context);
-  if (typeof bus === 'string') {
-    const next = 'if the keychain does not answer, check DBUS_SESSION_BUS_ADDRESS';
+  const next = 'if the keychain does not answer, check DBUS_SESSION_BUS_ADDRESS';
+  if (typeof bus === 'string')
     return doubtful(`the session bus is ${bus === 'absent' ? 'absent' : 'not on a local socket'}`, next);
+  try {
+    const connection = await openDBus(bus.socket, context.machine.userId, LIMITS.connect);
+    connection?.close();
+    return ok(`the session bus is ${bus.socket.replace(/^\0/, '@')}`);
+  } catch (error) {
+    return doubtful(`the session bus cannot be reached: ${(error as Error).message}`, next);
   }
-  const connection = await connectToBus(bus.socket, context.machine.userId, LIMITS.connect);
-  connection?.close();
-  return ok(`the session bus is ${bus.socket.replace(/^\0/, '@')}`);
 }
 
 async function checkFolder(context: Context): Promise<Outcome> {

@@ -29,15 +29,15 @@ export const BUS = {
   interface: 'org.freedesktop.DBus',
 } as const;
 
-export type DBus = Awaited<ReturnType<typeof openDBus>>;
+export type DBus = NonNullable<Awaited<ReturnType<typeof openDBus>>>;
 
 /**
  * A minimal D-Bus client: connect, authenticate, call, wait for the answer. Every command checks the service
  * before it uses the keychain, so this has to load in a millisecond; the npm libraries are unmaintained, or
  * bring an XML parser and a binding generator.
  *
- * `limitMs` applies to the whole connection. Throws the socket's error, `DBusError` if the bus refuses the
- * connection, or `DBusTimeout`.
+ * `limitMs` applies to the whole connection. Returns undefined if only the native library can reach the bus.
+ * Throws the socket's error, `DBusError` if the bus refuses the connection, or `DBusTimeout`.
  */
 export async function openDBus(socketPath: string, userId: number, limitMs: number) {
   const socket = connect(socketPath);
@@ -88,6 +88,9 @@ export async function openDBus(socketPath: string, userId: number, limitMs: numb
     await replyTo(hello);
   } catch (error) {
     close();
+    const isReached = error instanceof DBusError || error instanceof DBusTimeout;
+    // Node 20 pads abstract names with NULs and therefore cannot connect; the native library can.
+    if (!isReached && socketPath.startsWith('\0')) return undefined;
     throw error;
   }
   return {

@@ -111,8 +111,7 @@ async function searchItems(bus: DBus, attributes: Readonly<Record<string, string
   return { open: paths(open), locked: paths(locked) };
 }
 
-/** Returns undefined if only the native library can reach the bus. Throws `KeychainError`. */
-export async function connectToBus(socket: string, userId: number, limitMs: number) {
+async function connectToBus(socket: string, userId: number, limitMs: number) {
   try {
     return await openDBus(socket, userId, limitMs);
   } catch (error) {
@@ -120,8 +119,6 @@ export async function connectToBus(socket: string, userId: number, limitMs: numb
     if (error instanceof DBusTimeout)
       throw new KeychainError('mute', 'the D-Bus session bus does not answer');
     if (error instanceof DBusError) throw new KeychainError('refused', `D-Bus: ${message}`);
-    // Node 20 pads abstract names with NULs and therefore cannot connect; the native library can.
-    if (socket.startsWith('\0')) return undefined;
     throw new KeychainError('no-bus', message);
   }
 }

@@ -236,9 +236,10 @@ test('a session bus whose socket is missing is reported', async () => {
     env: { ...home.env, HOOKTRAIL_STORE: 'keychain', DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' },
     context: { machine },
   });
-  expect(found(JSON.parse(stdout), 'd-bus')).toMatchObject({
+  expect(found(JSON.parse(stdout), 'd-bus')).toEqual({
+    check: 'd-bus',
     state: 'doubtful',
-    message:
-      'the OS keychain cannot be reached: there is no D-Bus session bus; connect ENOENT /nonexistent/bus',
+    message: 'the session bus cannot be reached: connect ENOENT /nonexistent/bus',
+    next: 'if the keychain does not answer, check DBUS_SESSION_BUS_ADDRESS',
   });
 });
