@@ -4,7 +4,7 @@ import { ServiceError, UsageError } from '../../errors.ts';
 import type { EventKey } from '../../ids/event-keys.ts';
 import { LockedError } from '../../lock/lock.ts';
 import { sideBySide } from '../../paging/side-by-side.ts';
-import { createHandler, createPace, type HandlerAnswer } from '../forward.ts';
+import { createHandler, createPace, type Handler, type HandlerAnswer } from '../forward.ts';
 import type { FoundEvent } from '../found-events.ts';
 import { type Journal, type Outcome, openJournal, realJournalPath } from '../journal.ts';
 import { type LeftReason, leftFor } from '../left-events.ts';
@@ -32,10 +32,12 @@ export interface ForwardOptions extends Pick<ForwardRetryOptions, 'retryFor' | '
 const WITHOUT_ID = leftFor("without an 'eventId' there is no way to know whether the handler has it");
 const LISTENER_SILENT = leftFor('the listener did not answer');
 
-/** The journal, held by this process for a turn; the listener that holds it; or only the handler. */
-type Way = { readonly journal: Journal } | { readonly listener: ListenerReply } | 'handler alone';
-
-type Ask = (question: ListenerQuestion, milliseconds: number) => Promise<ListenerReply | undefined>;
+/** How events reach the handler, until the turn ends. */
+interface Way {
+  readonly forward: (key: EventKey, body: Buffer) => Promise<Forwarded>;
+  /** Held by this process. */
+  readonly journal?: Journal;
+}
 
 /** Milliseconds that work in progress gets after a signal. */
 const GRACE_MS = 10_000;
@@ -61,73 +63,9 @@ export async function forwardOnce(
   options: ForwardOptions,
   context: Context,
 ): Promise<void> {
-  const { journal: file, forwardTo, forwardTimeout, apiToken, onEnd } = options;
-  const { clock, signal, machine } = context;
-  const handler = createHandler(forwardTo, forwardTimeout, context);
-  const retry = createForwardRetry({ ...options, clock, signal });
+  const { clock, signal } = context;
+  const handler = createHandler(options.forwardTo, options.forwardTimeout, context);
   const abandoned = new AbortController();
-  const askOver = (journal: string): Ask => {
-    return async (question, milliseconds) => {
-      const limits = { milliseconds, signal: abandoned.signal };
-      return askListener(await realJournalPath(journal, machine), machine, question, limits);
-    };
-  };
-  const ask = file === undefined ? undefined : askOver(file);
-  const turn = createPace(options.rate, context);
-  const forward = async (way: Way, key: EventKey, body: Buffer): Promise<Forwarded> => {
-    let outcome: Outcome = 'refused';
-    let reason: LeftReason | undefined;
-    const hand = async () => {
-      reason = await retry(() => handler.forward({ body, contentType: 'application/json', apiToken }));
-      return reason === undefined;
-    };
-    if (way === 'handler alone') return { outcome: (await hand()) ? 'accepted' : 'refused', reason };
-    if ('journal' in way) {
-      outcome = await way.journal.once(key, hand);
-      return { outcome, reason };
-    }
-    const question = { event: body.toString('base64'), forwardTo: forwardTo.href };
-    reason = await retry(async () => {
-      const reply = await ask?.(question, way.listener.forwardTimeout + JOURNALING_MS);
-      if (reply?.outcome === undefined) throw new ListenerGone();
-      outcome = reply.outcome;
-      return outcome === 'refused' ? (reply.answer ?? NOT_JOURNALED) : { status: 200 };
-    });
-    return { outcome, reason };
-  };
-  const forwardOrLeave = async (way: Way, { key, body }: FoundEvent): Promise<Forwarded> => {
-    if (!key) return { outcome: 'refused', reason: WITHOUT_ID };
-    await turn();
-    signal.throwIfAborted();
-    try {
-      return await forward(way, key, body);
-    } catch (error) {
-      const journal = typeof way === 'object' && 'journal' in way ? way.journal : undefined;
-      // A full disk may have space for the next event.
-      if (error instanceof ServiceError && journal && !journal.failed.aborted)
-        return { outcome: 'refused', reason: leftFor(error.message) };
-      throw error;
-    }
-  };
-  const waiting = events.map((event) => ({ event, unanswered: 0 }));
-  const takeTurn = async (way: Way) => {
-    let end = typeof way === 'object' && 'journal' in way ? clock.now() + TURN_MS : Number.POSITIVE_INFINITY;
-    const ofThisTurn = function* () {
-      for (let next = waiting.shift(); next; next = clock.now() < end ? waiting.shift() : undefined)
-        yield next;
-    };
-    const forwardNext = async (next: (typeof waiting)[number]) => {
-      try {
-        onEnd(next.event, await forwardOrLeave(way, next.event));
-      } catch (error) {
-        if (!(error instanceof ListenerGone)) throw error;
-        end = clock.now();
-        if (++next.unanswered < MAX_UNANSWERED) waiting.unshift(next);
-        else onEnd(next.event, { outcome: 'refused', reason: LISTENER_SILENT });
-      }
-    };
-    await sideBySide(ofThisTurn(), forwardNext, () => options.concurrency, signal);
-  };
   const abandon = async () => {
     abandoned.abort();
     await handler.close();
@@ -136,26 +74,164 @@ export async function forwardOnce(
   const onAbort = () => void clock.sleep(GRACE_MS, ended.signal).then(abandon, () => undefined);
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    while (waiting.length > 0) {
-      const way =
-        file === undefined || !ask
-          ? ('handler alone' as const)
-          : await findWay({ journal: file, forwardTo }, ask, context);
-      if (way !== 'handler alone' && 'listener' in way) {
-        await takeTurn(way);
-        continue;
-      }
-      options.warn();
-      if (way === 'handler alone') await takeTurn(way);
-      else {
-        await takeTurn(way).finally(() => way.journal.close());
-        if (waiting.length > 0) await clock.sleep(PAUSE_MS, signal);
-      }
-    }
+    await new Forwarding(events, handler, options, context, abandoned.signal).run();
   } finally {
     signal.removeEventListener('abort', onAbort);
     ended.abort();
     await abandon();
+  }
+}
+
+interface Waiting {
+  readonly event: FoundEvent;
+  /** Times that a listener had it and did not answer. */
+  unanswered: number;
+}
+
+class Forwarding {
+  readonly #waiting: Waiting[];
+  readonly #handler: Handler;
+  readonly #options: ForwardOptions;
+  readonly #context: Context;
+  readonly #abandoned: AbortSignal;
+  readonly #retry: ReturnType<typeof createForwardRetry>;
+  readonly #pace: () => Promise<void>;
+
+  constructor(
+    events: readonly FoundEvent[],
+    handler: Handler,
+    options: ForwardOptions,
+    context: Context,
+    abandoned: AbortSignal,
+  ) {
+    this.#waiting = events.map((event) => ({ event, unanswered: 0 }));
+    this.#handler = handler;
+    this.#options = options;
+    this.#context = context;
+    this.#abandoned = abandoned;
+    const { clock, signal } = context;
+    this.#retry = createForwardRetry({ ...options, clock, signal });
+    this.#pace = createPace(options.rate, context);
+  }
+
+  async run(): Promise<void> {
+    const { clock, signal } = this.#context;
+    while (this.#waiting.length > 0) {
+      const way = await this.#findWay(this.#options.journal);
+      await this.#takeTurn(way).finally(() => way.journal?.close());
+      if (way.journal && this.#waiting.length > 0) await clock.sleep(PAUSE_MS, signal);
+    }
+  }
+
+  async #takeTurn(way: Way): Promise<void> {
+    const { clock, signal } = this.#context;
+    const { concurrency, onEnd } = this.#options;
+    const waiting = this.#waiting;
+    let end = way.journal ? clock.now() + TURN_MS : Number.POSITIVE_INFINITY;
+    const ofThisTurn = function* () {
+      for (let next = waiting.shift(); next; next = clock.now() < end ? waiting.shift() : undefined)
+        yield next;
+    };
+    const forwardNext = async (next: Waiting) => {
+      try {
+        onEnd(next.event, await this.#forward(way, next.event));
+      } catch (error) {
+        if (!(error instanceof ListenerGone)) throw error;
+        end = clock.now();
+        if (++next.unanswered < MAX_UNANSWERED) waiting.unshift(next);
+        else onEnd(next.event, { outcome: 'refused', reason: LISTENER_SILENT });
+      }
+    };
+    await sideBySide(ofThisTurn(), forwardNext, () => concurrency, signal);
+  }
+
+  async #forward(way: Way, { key, body }: FoundEvent): Promise<Forwarded> {
+    if (!key) return { outcome: 'refused', reason: WITHOUT_ID };
+    await this.#pace();
+    this.#context.signal.throwIfAborted();
+    return await way.forward(key, body);
+  }
+
+  /**
+   * Opens the journal, or finds the listener that holds it. Throws `UsageError` if the listener has another
+   * handler, `ServiceError` if neither succeeds in time.
+   */
+  async #findWay(journal: string | undefined): Promise<Way> {
+    if (journal === undefined) return this.#toHandlerAlone();
+    const { clock, signal } = this.#context;
+    const began = clock.now();
+    for (;;) {
+      try {
+        return this.#byJournal(await openJournal(journal, {}, this.#context));
+      } catch (error) {
+        if (!(error instanceof LockedError)) throw error;
+        const listener = await this.#ask(journal, {}, DESCRIBE_MS);
+        if (listener) return this.#byListener(journal, listener);
+        if (clock.now() - began >= PATIENCE_MS) throw heldError(error, journal);
+      }
+      await clock.sleep(ASK_AGAIN_MS, signal);
+    }
+  }
+
+  #toHandlerAlone(): Way {
+    this.#options.warn();
+    const forward = async (_key: EventKey, body: Buffer): Promise<Forwarded> => {
+      const reason = await this.#hand(body);
+      return { outcome: reason === undefined ? 'accepted' : 'refused', reason };
+    };
+    return { forward };
+  }
+
+  #byJournal(journal: Journal): Way {
+    this.#options.warn();
+    const forward = async (key: EventKey, body: Buffer): Promise<Forwarded> => {
+      let reason: LeftReason | undefined;
+      try {
+        const outcome = await journal.once(key, async () => {
+          reason = await this.#hand(body);
+          return reason === undefined;
+        });
+        return { outcome, reason };
+      } catch (error) {
+        // A full disk may have space for the next event.
+        if (!(error instanceof ServiceError) || journal.failed.aborted) throw error;
+        return { outcome: 'refused', reason: leftFor(error.message) };
+      }
+    };
+    return { forward, journal };
+  }
+
+  #byListener(journal: string, listener: ListenerReply): Way {
+    const { forwardTo } = this.#options;
+    if (listener.forwardTo !== forwardTo.href) throw otherHandlerError(listener, journal, forwardTo);
+    const forward = async (_key: EventKey, body: Buffer): Promise<Forwarded> => {
+      const question = { event: body.toString('base64'), forwardTo: forwardTo.href };
+      let outcome: Outcome = 'refused';
+      const reason = await this.#retry(async () => {
+        const reply = await this.#ask(journal, question, listener.forwardTimeout + JOURNALING_MS);
+        if (reply?.outcome === undefined) throw new ListenerGone();
+        outcome = reply.outcome;
+        return outcome === 'refused' ? (reply.answer ?? NOT_JOURNALED) : { status: 200 };
+      });
+      return { outcome, reason };
+    };
+    return { forward };
+  }
+
+  /** Resolves to undefined if the handler accepted the event, otherwise to the reason. */
+  #hand(body: Buffer): Promise<LeftReason | undefined> {
+    const outgoing = { body, contentType: 'application/json', apiToken: this.#options.apiToken };
+    return this.#retry(() => this.#handler.forward(outgoing));
+  }
+
+  async #ask(
+    journal: string,
+    question: ListenerQuestion,
+    milliseconds: number,
+  ): Promise<ListenerReply | undefined> {
+    const { machine } = this.#context;
+    const limits = { milliseconds, signal: this.#abandoned };
+    return await askListener(await realJournalPath(journal, machine), machine, question, limits);
   }
 }
 
@@ -170,31 +246,6 @@ const PATIENCE_MS = 15_000;
 const ASK_AGAIN_MS = 50;
 /** Milliseconds that a listener has to describe itself. */
 const DESCRIBE_MS = 5_000;
-
-/**
- * Opens the journal, or finds the listener that holds it. Throws `UsageError` if the listener has another
- * handler, `ServiceError` if neither succeeds in time.
- */
-async function findWay(
-  { journal, forwardTo }: { readonly journal: string; readonly forwardTo: URL },
-  ask: Ask,
-  context: Context,
-): Promise<Exclude<Way, string>> {
-  const { clock, signal } = context;
-  const began = clock.now();
-  for (;;) {
-    try {
-      return { journal: await openJournal(journal, {}, context) };
-    } catch (error) {
-      if (!(error instanceof LockedError)) throw error;
-      const listener = await ask({}, DESCRIBE_MS);
-      if (listener?.forwardTo === forwardTo.href) return { listener };
-      if (listener) throw otherHandlerError(listener, journal, forwardTo);
-      if (clock.now() - began >= PATIENCE_MS) throw heldError(error, journal);
-    }
-    await clock.sleep(ASK_AGAIN_MS, signal);
-  }
-}
 
 function otherHandlerError({ forwardTo: other }: ListenerReply, journal: string, forwardTo: URL): UsageError {
   const goesTo = other === null ? 'forwards to no handler' : `forwards to ${other}`;
