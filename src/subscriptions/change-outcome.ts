@@ -4,8 +4,9 @@ import { type Service, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { changeLines, MAX_SHOWN } from './change-text.ts';
-import { isDone, isLost, isUnclear, type ReadSubscription, readSubscription } from './read-subscription.ts';
+import { type ReadSubscription, readSubscription } from './read-subscription.ts';
 import { isConditionRefused, ownEtagRefused } from './refused-condition.ts';
+import { fateOf } from './request-fate.ts';
 import {
   changesBetween,
   IS_ENABLED,
@@ -30,14 +31,13 @@ export async function requireWritten(
   service: Service,
   reporter: Reporter,
 ): Promise<SubscriptionText> {
-  if (answer instanceof Error) {
-    if (!isLost(answer)) throw answer;
-    return await requireWrittenByReading(answer, change, service, reporter);
-  }
-  if (isDone(answer)) return await requireShown(change, service, reporter);
-  const failure = serviceError(answer, `the subscription ${change.found.id} cannot be changed`);
-  if (isUnclear(answer)) return await requireWrittenByReading(failure, change, service, reporter);
-  throw await refusalOf(answer, failure, change, service);
+  const errorOf = (refusal: HttpResponse) =>
+    serviceError(refusal, `the subscription ${change.found.id} cannot be changed`);
+  const fate = fateOf(answer, errorOf);
+  if (fate.kind === 'done') return await requireShown(change, service, reporter);
+  const { error } = fate;
+  if (fate.kind === 'unknown') return await requireWrittenByReading(error, change, service, reporter);
+  throw fate.answer ? await refusalOf(fate.answer, error, change, service) : error;
 }
 
 async function refusalOf(

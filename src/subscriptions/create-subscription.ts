@@ -14,7 +14,7 @@ import { type ChangeCall, requireConsent } from './change-subscription.ts';
 import { MAX_SHOWN } from './change-text.ts';
 import { typesOnOffer } from './chosen-types.ts';
 import { askForToken, keepToken, lostToken, printOnce, tokenIn, warnOfSecondToken } from './new-token.ts';
-import { isDone, isLost, isUnclear } from './read-subscription.ts';
+import { fateOf } from './request-fate.ts';
 import { givenNames } from './subscription-flags.ts';
 import { IS_ENABLED, idIn, SubscriptionText } from './subscription-text.ts';
 
@@ -107,13 +107,11 @@ async function requestNew(content: Content, vendor: string, service: Service): P
     headers: { 'content-type': mediaType(vendor) },
     body: JSON.stringify(content),
   };
-  const { answer, failure } = await askForToken(request, service);
-  if (answer === undefined) throw failure && isLost(failure) ? unknownOutcome(failure) : failure;
-  if (isDone(answer)) return answer;
-  const refusal = serviceError(answer, 'the subscription cannot be created', {
-    ifNotFound: NO_SUBSCRIPTIONS,
-  });
-  throw isUnclear(answer) ? unknownOutcome(refusal) : refusal;
+  const refusalOf = (answer: HttpResponse) =>
+    serviceError(answer, 'the subscription cannot be created', { ifNotFound: NO_SUBSCRIPTIONS });
+  const fate = fateOf(await askForToken(request, service), refusalOf);
+  if (fate.kind === 'done') return fate.answer;
+  throw fate.kind === 'unknown' ? unknownOutcome(fate.error) : fate.error;
 }
 
 async function printNew(

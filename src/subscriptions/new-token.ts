@@ -7,13 +7,7 @@ import type { ApiTokens } from '../secrets/api-tokens.ts';
 import { isHeaderSafe } from '../secrets/given-secret.ts';
 import { storeSuccessor } from '../sign-in/store-surely.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { isDone } from './read-subscription.ts';
-
-export interface TokenAnswer {
-  /** Has an empty body if that never ended. */
-  readonly answer: HttpResponse | undefined;
-  readonly failure: HooktrailError | undefined;
-}
+import { isDone } from './request-fate.ts';
 
 /**
  * Headers that may carry a new token, the more likely first: the published reference names `Api-Key` for
@@ -23,21 +17,21 @@ const TOKEN_HEADERS = ['api-token', 'api-key'] as const;
 
 /**
  * Sends a request whose answer carries an `Api-Token`, once. An interrupt does not end it: the token is sent
- * only in this answer.
+ * only in this answer. Returns the answer, with an empty body if that never ended, or the error without one.
  */
-export async function askForToken(request: ServiceRequest, service: Service): Promise<TokenAnswer> {
+export async function askForToken(
+  request: ServiceRequest,
+  service: Service,
+): Promise<HttpResponse | HooktrailError> {
   let begun: HttpResponse | undefined;
   const onHeaders: ServiceRequest['onHeaders'] = (head) => {
     begun = { ...head, body: Buffer.alloc(0) };
   };
   try {
-    return {
-      answer: await service.send({ ...request, onHeaders, signal: undefined }),
-      failure: undefined,
-    };
+    return await service.send({ ...request, onHeaders, signal: undefined });
   } catch (error) {
-    const isUsable = begun !== undefined && isDone(begun) && tokenIn(begun) !== undefined;
-    return { answer: isUsable ? begun : undefined, failure: error as HooktrailError };
+    if (begun && isDone(begun) && tokenIn(begun) !== undefined) return begun;
+    return error as HooktrailError;
   }
 }
 

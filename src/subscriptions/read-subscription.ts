@@ -3,7 +3,6 @@ import type { Context } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import { NO_SUBSCRIPTIONS } from '../filters/resolve-filters.ts';
 import { apiUrl, type Service, serviceError } from '../http/service.ts';
-import { type HttpResponse, TransportError } from '../http/transport.ts';
 import { subscriptionPath } from '../names/subscription-names.ts';
 import { idIn, SubscriptionText } from './subscription-text.ts';
 
@@ -53,18 +52,4 @@ export function matchOf({ id, etag }: ReadSubscription): { readonly 'if-match': 
   throw new ServiceError(`the service gave ${what} for the subscription ${id}`, {
     next: "without one, a change could undo somebody else's; this service may not support changes of subscriptions",
   });
-}
-
-/** True if the status leaves it open whether the request was carried out: a server or a proxy failed. */
-export function isUnclear({ status }: HttpResponse): boolean {
-  return status >= 500 || status === 408;
-}
-
-export function isDone({ status }: HttpResponse): boolean {
-  return status >= 200 && status < 300;
-}
-
-/** True if the failure leaves it open whether the request was carried out. */
-export function isLost({ cause }: Error): boolean {
-  return cause instanceof TransportError && (cause.ambiguous || cause.kind === 'too-large');
 }

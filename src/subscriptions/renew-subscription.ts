@@ -11,15 +11,9 @@ import { readAgain } from './change-outcome.ts';
 import { type ChangeCall, idOf, requireConsent } from './change-subscription.ts';
 import { titleOf } from './change-text.ts';
 import { askForToken, keepToken, printOnce, tokenIn, warnOfSecondToken } from './new-token.ts';
-import {
-  isDone,
-  isLost,
-  isUnclear,
-  matchOf,
-  type ReadSubscription,
-  readSubscription,
-} from './read-subscription.ts';
+import { matchOf, type ReadSubscription, readSubscription } from './read-subscription.ts';
 import { isConditionRefused, ownEtagRefused } from './refused-condition.ts';
+import { fateOf } from './request-fate.ts';
 import { isSubscriptionText } from './subscription-text.ts';
 
 export async function renewToken(word: string, call: ChangeCall): Promise<void> {
@@ -81,21 +75,15 @@ async function requestAnother(
 ): Promise<{ readonly answer: HttpResponse; readonly token: string }> {
   const { id } = found;
   const url = apiUrl(service.baseUrl, `${subscriptionPath(id)}/renew`);
-  const { answer, failure } = await askForToken({ url, method: 'POST', headers }, service);
-  if (answer === undefined) {
-    if (failure && isLost(failure)) throw unknownOutcome(id, failure);
+  const refusalOf = (answer: HttpResponse) =>
+    serviceError(answer, 'the Api-Token cannot be renewed', { ifNotFound: NO_RENEWAL });
+  const fate = fateOf(await askForToken({ url, method: 'POST', headers }, service), refusalOf);
+  if (fate.kind === 'unknown') throw unknownOutcome(id, fate.error);
+  if (fate.kind === 'refused') {
     await onRefused();
-    throw failure;
+    throw await renewalRefused(fate.answer, fate.error, found, service);
   }
-  if (!isDone(answer)) {
-    const refusal = serviceError(answer, 'the Api-Token cannot be renewed', { ifNotFound: NO_RENEWAL });
-    if (isUnclear(answer)) throw unknownOutcome(id, refusal);
-    await onRefused();
-    if (!isConditionRefused(answer)) throw refusal;
-    const again = await readAgain(id, service);
-    const own = ownEtagRefused(answer, found, again, 'nothing was renewed', refusal);
-    throw own ?? changedMeanwhile(id, answer.status, refusal);
-  }
+  const { answer } = fate;
   const token = tokenIn(answer);
   if (token !== undefined) return { answer, token };
   if (answer.body.length > 0 && !isSubscriptionText(answer.body))
@@ -103,6 +91,18 @@ async function requestAnother(
   throw new ServiceError(`the service renewed the Api-Token of ${id} but sent no usable one`, {
     next: advise`the old one may be invalid: ${hooktrail('subscriptions renew', id)} asks for another`,
   });
+}
+
+async function renewalRefused(
+  answer: HttpResponse | undefined,
+  error: HooktrailError,
+  found: ReadSubscription,
+  service: Service,
+): Promise<HooktrailError> {
+  if (!answer || !isConditionRefused(answer)) return error;
+  const again = await readAgain(found.id, service);
+  const own = ownEtagRefused(answer, found, again, 'nothing was renewed', error);
+  return own ?? changedMeanwhile(found.id, answer.status, error);
 }
 
 function changedMeanwhile(id: string, status: number, { details }: HooktrailError): ServiceError {

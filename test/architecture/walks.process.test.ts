@@ -14,10 +14,10 @@ const urlOf = (file: string) => pathToFileURL(path.join(root, file)).href;
 const entry = `import { start } from ${JSON.stringify(urlOf('src/cli/start.ts'))}; void start();`;
 
 const WALKS = sampleOf('walks', 1, [
-  ['search', 66],
+  ['search', 64],
   ['refresh', 39],
   ['login', 52],
-  ['recover', 93],
+  ['recover', 92],
 ] as const);
 
 /** The files of `src` in which a function is called while a command runs: what its reader has to open. */
