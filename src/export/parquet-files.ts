@@ -1,4 +1,4 @@
-import type { AsyncBuffer, SchemaElement } from 'hyparquet';
+import type { AsyncBuffer, FileMetaData, SchemaElement } from 'hyparquet';
 import { parquetMetadataAsync } from 'hyparquet/src/metadata.js';
 import { parquetReadColumn } from 'hyparquet/src/read.js';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
@@ -8,7 +8,7 @@ import { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { createCursor } from '../items/known-fields.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';
-import type { PartEncoder, PartFormat } from './part-format.ts';
+import type { PartEncoder, PartFormat, StoredFile } from './part-format.ts';
 
 /*
  * Parquet (https://parquet.apache.org) for query engines. Known fields are columns. Only the column `item`,
@@ -113,14 +113,21 @@ class ParquetEncoder implements PartEncoder {
 export const parquet: PartFormat = {
   createEncoder: () => new ParquetEncoder(),
   read: async function* (file) {
-    const byteLength = file.bytes;
-    const slice = async (start: number, end = byteLength) => {
-      const { buffer, byteLength: length } = await file.slice(start, end);
-      return (length === buffer.byteLength ? buffer : buffer.slice(0, length)) as ArrayBuffer;
-    };
-    for await (const texts of readItemTexts({ byteLength, slice })) yield Items.of(texts);
+    for await (const texts of readItemTexts(file)) yield Items.of(texts);
   },
 };
+
+type ParquetFile = Pick<StoredFile, 'bytes' | 'slice'>;
+
+function asyncBufferOf({ bytes, slice }: ParquetFile): AsyncBuffer {
+  return {
+    byteLength: bytes,
+    slice: async (start, end = bytes) => {
+      const { buffer, byteLength } = await slice(start, end);
+      return (byteLength === buffer.byteLength ? buffer : buffer.slice(0, byteLength)) as ArrayBuffer;
+    },
+  };
+}
 
 const NULL = 0x6e;
 
@@ -133,23 +140,33 @@ export class ParquetError extends Error {
 }
 
 /** Yields texts by row group. Throws `ParquetError` without that column, and the errors of `file`. */
-export async function* readItemTexts(file: AsyncBuffer): AsyncGenerator<readonly Buffer[]> {
+export async function* readItemTexts(given: ParquetFile): AsyncGenerator<readonly Buffer[]> {
+  const file = asyncBufferOf(given);
   // Keep the bytes as they are.
   const parsers = { stringFromBytes: (bytes: Uint8Array) => bytes };
   const metadata = await understood(parquetMetadataAsync(file));
   if (!metadata.schema.some(({ name, type }) => name === ITEM && type === 'BYTE_ARRAY'))
     throw new ParquetError('has no column `item` with the text of each event');
-  let rowStart = 0;
-  for (const { num_rows } of metadata.row_groups) {
-    const rowEnd = rowStart + Number(num_rows);
-    const options = { file, metadata, columns: [ITEM], rowStart, rowEnd, parsers };
-    const column = await understood(parquetReadColumn(options as never));
-    const texts: Buffer[] = [];
-    for (const text of column as ArrayLike<Uint8Array> & Iterable<Uint8Array>) {
+  for await (const column of rowGroupsOf({ file, metadata, columns: [ITEM], parsers }))
+    yield Array.from(column, (text) => {
       if (!(text instanceof Uint8Array)) throw new ParquetError('has a row whose `item` is not a text');
-      texts.push(Buffer.from(text.buffer, text.byteOffset, text.byteLength));
-    }
-    yield texts;
+      return Buffer.from(text.buffer, text.byteOffset, text.byteLength);
+    });
+}
+
+interface ColumnOptions {
+  readonly file: AsyncBuffer;
+  readonly metadata: FileMetaData;
+  readonly columns: readonly [string];
+  readonly parsers?: object;
+}
+
+async function* rowGroupsOf(options: ColumnOptions): AsyncGenerator<Iterable<unknown>> {
+  let rowStart = 0;
+  for (const { num_rows } of options.metadata.row_groups) {
+    const rowEnd = rowStart + Number(num_rows);
+    const column = await understood(parquetReadColumn({ ...options, rowStart, rowEnd } as never));
+    yield column as Iterable<unknown>;
     rowStart = rowEnd;
   }
 }
@@ -165,8 +182,8 @@ async function understood<Result>(reading: Promise<Result>): Promise<Result> {
   }
 }
 
-export async function textColumns(file: AsyncBuffer): Promise<readonly string[]> {
-  const { schema } = await understood(parquetMetadataAsync(file));
+export async function textColumns(file: ParquetFile): Promise<readonly string[]> {
+  const { schema } = await understood(parquetMetadataAsync(asyncBufferOf(file)));
   const isText = ({ type }: SchemaElement) => type === 'BYTE_ARRAY' || type === 'FIXED_LEN_BYTE_ARRAY';
   const names: string[] = [];
   // The schema lists each element before its children.
@@ -180,16 +197,11 @@ export async function textColumns(file: AsyncBuffer): Promise<readonly string[]>
 
 /** Yields texts by row group, undefined for a row without one. Throws like `readItemTexts`. */
 export async function* readColumnTexts(
-  file: AsyncBuffer,
+  given: ParquetFile,
   name: string,
 ): AsyncGenerator<readonly (string | undefined)[]> {
+  const file = asyncBufferOf(given);
   const metadata = await understood(parquetMetadataAsync(file));
-  let rowStart = 0;
-  for (const { num_rows } of metadata.row_groups) {
-    const rowEnd = rowStart + Number(num_rows);
-    const options = { file, metadata, columns: [name], rowStart, rowEnd };
-    const column = await understood(parquetReadColumn(options as never));
-    yield Array.from(column as ArrayLike<unknown>, (text) => (typeof text === 'string' ? text : undefined));
-    rowStart = rowEnd;
-  }
+  for await (const column of rowGroupsOf({ file, metadata, columns: [name] }))
+    yield Array.from(column, (text) => (typeof text === 'string' ? text : undefined));
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { faultText, HooktrailError, ServiceError } from '../errors.ts';
-import { openToRead } from '../files/whole-files.ts';
+import { openToRead, readSlice } from '../files/whole-files.ts';
 import type { Items } from '../items/items.ts';
 import { identified } from '../paging/page.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
@@ -113,7 +113,7 @@ async function openChecked(directory: string, expected: PartitionFile): Promise<
   const content: OpenFile = {
     bytes,
     pieces: () => piecesOf(handle, bytes),
-    slice: (start, end) => sliceOf(handle, start, end),
+    slice: (start, end) => readSlice(handle, start, end),
     close: () => handle.close(),
   };
   try {
@@ -140,21 +140,9 @@ function unreadable(file: string, error: NodeJS.ErrnoException): ServiceError {
   return new ServiceError(`${file} cannot be read: ${faultText(error)}`, { cause: error });
 }
 
-/** Each piece has its own memory. */
 async function* piecesOf(handle: FileHandle, bytes: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes; at += PIECE_BYTES)
-    yield await sliceOf(handle, at, Math.min(at + PIECE_BYTES, bytes));
-}
-
-async function sliceOf(handle: FileHandle, start: number, end: number): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafeSlow(end - start);
-  let length = 0;
-  while (length < bytes.length) {
-    const { bytesRead } = await handle.read(bytes, length, bytes.length - length, start + length);
-    if (bytesRead === 0) break;
-    length += bytesRead;
-  }
-  return bytes.subarray(0, length);
+    yield await readSlice(handle, at, Math.min(at + PIECE_BYTES, bytes));
 }
 
 /** A running export may have replaced the file since the manifest was read. */

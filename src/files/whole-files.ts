@@ -245,6 +245,18 @@ export async function openToRead(file: string): Promise<files.FileHandle> {
   return await files.open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
 }
 
+/** Returns memory of its own, shorter only at the end of the file. */
+export async function readSlice(handle: files.FileHandle, start: number, end: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafeSlow(end - start);
+  let length = 0;
+  while (length < bytes.length) {
+    const { bytesRead } = await handle.read(bytes, length, bytes.length - length, start + length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return bytes.subarray(0, length);
+}
+
 /** Reads a whole regular file. Throws the system's error, or an `Error` for a pipe or a device. */
 export function readRegularFile(file: string): Buffer {
   const { fd, stats } = openWithoutWaiting(file);

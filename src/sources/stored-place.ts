@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { faultText, HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { gunzipped, PIECE_BYTES } from '../export/part-formats.ts';
 import { openExport } from '../export/read-export.ts';
-import { openPipe, openToRead } from '../files/whole-files.ts';
+import { openPipe, openToRead, readSlice } from '../files/whole-files.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import { memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
@@ -78,13 +78,8 @@ async function startOf(handle: FileHandle): Promise<Buffer> {
 }
 
 export async function parquetFile(handle: FileHandle) {
-  const { size: byteLength } = await handle.stat();
-  const slice = async (start: number, end = byteLength) => {
-    const piece = Buffer.alloc(end - start);
-    await handle.read(piece, 0, piece.length, start);
-    return piece.buffer as ArrayBuffer;
-  };
-  return { byteLength, slice };
+  const { size: bytes } = await handle.stat();
+  return { bytes, slice: (start: number, end: number) => readSlice(handle, start, end) };
 }
 
 async function* linesInParquet(handle: FileHandle): AsyncGenerator<Buffer> {
