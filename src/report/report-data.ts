@@ -19,12 +19,12 @@ export interface ReportData {
   readonly customers: Affected | undefined;
   readonly subscriptions: Affected | undefined;
   readonly failures: Items;
+  /** Undefined unless some event names a customer. */
   readonly nameField: FieldPath | undefined;
   readonly groups: EventGroups | undefined;
 }
 
 export interface Affected {
-  readonly field: FieldPath;
   readonly all: number;
   readonly rows: readonly Health[];
 }
@@ -59,13 +59,13 @@ export async function gatherReport(
     const explained = await explainSource(source, baseline, folds, call.reporter);
     const subscriptions = health.result(BY_SUBSCRIPTION);
     await explained.names?.learn(failingIds(subscriptions));
-    const customers = nameField && affectedOf(health.result(BY_NAME), nameField, false, undefined);
+    const customers = nameField && affectedOf(health.result(BY_NAME), false, undefined);
     return {
       explained,
       stats: statsOfTable(table, source.windowOf(table.times.bounds), buckets),
       mixedMarketplaces: source.mixedMarketplaces,
       customers,
-      subscriptions: affectedOf(subscriptions, SUBSCRIPTION, true, explained.names),
+      subscriptions: affectedOf(subscriptions, true, explained.names),
       failures: latest.result(),
       nameField: customers && nameField,
       groups,
@@ -86,12 +86,11 @@ function failingIds(subscriptions: readonly UnnamedHealth[]): string[] {
 
 function affectedOf(
   all: readonly UnnamedHealth[],
-  field: FieldPath,
   areSubscriptions: boolean,
   names: Parameters<typeof namedRows>[2],
 ): Affected | undefined {
   const rows = all.filter(({ values: [value] }) => value !== null);
   if (rows.length === 0) return undefined;
   const failed = rows.filter((row) => row.failed > 0);
-  return { field, all: rows.length, rows: namedRows(failed, areSubscriptions, names) };
+  return { all: rows.length, rows: namedRows(failed, areSubscriptions, names) };
 }

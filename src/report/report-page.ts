@@ -37,7 +37,7 @@ import { firstAfter } from '../time/period.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { version } from '../version.ts';
 import { type Html, html, tableHtml, timeChart } from './report-charts.ts';
-import type { Affected, ReportData } from './report-data.ts';
+import type { ReportData } from './report-data.ts';
 
 export interface ReportFacts {
   readonly filters: EventFilters;
@@ -81,10 +81,11 @@ function hashOf(part: RegExp): string {
 }
 
 function contents(data: ReportData, facts: ReportFacts, title: Html): Html {
-  const { explained, stats, customers, subscriptions, groups, mixedMarketplaces } = data;
+  const { explained, stats, customers, nameField, subscriptions, groups, mixedMarketplaces } = data;
   const { filters } = facts;
   const { zone } = filters;
   const isOver = isPast(facts, explained.before, facts.generatedAt);
+  const times = { stats, zone, isOver };
   const failing = stats.types.filter((type) => type.failed);
   const byType = failing.map((type) => [type.eventType ?? UNLISTED, type] as const);
   return html`<h1>${title}</h1>
@@ -95,9 +96,9 @@ ${explained.baseline && facts.baseline ? html`<p>Compared: ${baselineText(explai
 ${factsList(explained, facts)}
 ${explained.failed > 0 ? causesSection(explained, zone, isOver) : ''}
 ${stats.total > 0 ? overTime(stats) : ''}
-${customers ? affectedSection('By customer', customers, stats, { zone, isOver }) : ''}
+${customers && nameField ? affectedSection('By customer', nameField.text, customers.rows, times) : ''}
 ${byType.length > 0 ? section('By type', talliesTable('type', byType, stats)) : ''}
-${subscriptions ? affectedSection('By subscription', subscriptions, stats, { zone, isOver }) : ''}
+${subscriptions ? affectedSection('By subscription', 'subscription', subscriptions.rows, times) : ''}
 ${groups && groups.total > 0 ? groupsSection(groups, stats) : ''}
 ${data.failures.count > 0 ? latest(data, zone) : ''}`;
 }
@@ -178,14 +179,19 @@ ${timeChart(stats)}
 </section>`;
 }
 
+interface AffectedTimes {
+  readonly stats: Stats;
+  readonly zone: TimeZone;
+  readonly isOver: boolean;
+}
+
 function affectedSection(
   title: string,
-  { field, rows }: Affected,
-  stats: Stats,
-  { zone, isOver }: { readonly zone: TimeZone; readonly isOver: boolean },
+  column: string,
+  rows: readonly Health[],
+  { stats, zone, isOver }: AffectedTimes,
 ): Html {
   if (rows.length === 0) return html``;
-  const column = title === 'By customer' ? field.text : 'subscription';
   const tallies = rows.map((row) => {
     const { failed, events: total } = row;
     return [whoText(row), { failed, total, success: total - failed }] as const;
