@@ -1,3 +1,4 @@
+import type { EventFilters } from '../filters/event-filters.ts';
 import { isNumber } from '../items/exact-numbers.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { isMembership, parseCondition } from '../items/item-conditions.ts';
@@ -9,6 +10,7 @@ import type { TimeZone } from '../time/time-zone.ts';
 
 /** The events read so far, in the order of the pages. */
 export class EventList {
+  readonly filters: EventFilters;
   readonly items: Items[] = [];
   total: number | undefined;
   ended = false;
@@ -16,8 +18,13 @@ export class EventList {
   problem: Error | undefined;
   readonly #pages: AsyncIterator<FoundPage>;
 
-  constructor(pages: AsyncIterator<FoundPage>) {
+  constructor(filters: EventFilters, pages: AsyncIterator<FoundPage>) {
+    this.filters = filters;
     this.#pages = pages;
+  }
+
+  get failedOnly(): boolean {
+    return this.filters.statuses.join() === 'FAILED';
   }
 
   /** Reads one more page. Never rejects: see `problem`. */

@@ -156,7 +156,7 @@ function footerLine(browsing: Browsing, { palette }: Look, columns: number): str
   return message ? palette.caution(text) : palette.dim(text);
 }
 
-function keysOf({ kind, failedOnly, canGoBack }: Browsing): string {
+function keysOf({ kind, list, canGoBack }: Browsing): string {
   const back = canGoBack ? 'esc back  ' : '';
   const keys: Readonly<Record<Browsing['kind'], string>> = {
     help: 'any key goes back  q quit',
@@ -165,7 +165,7 @@ function keysOf({ kind, failedOnly, canGoBack }: Browsing): string {
     field: 'type a part of a field  up down choose  tab complete  enter group  esc cancel',
     event: 'esc back  n next  p previous  y Y copy  z zone  o report  ? keys  q quit',
     groups: `enter show the events  g group by another field  ${back}? keys  q quit`,
-    events: `enter open  / filter  w where  g group  ${back}f ${failedOnly ? 'all events' : 'failed only'}  ? keys  q quit`,
+    events: `enter open  / filter  w where  g group  ${back}f ${list.failedOnly ? 'all events' : 'failed only'}  ? keys  q quit`,
   };
   return keys[kind];
 }
@@ -195,11 +195,11 @@ function isWhole({ list }: Browsing): boolean {
 }
 
 function countText(browsing: Browsing): string {
-  const { list, failedOnly } = browsing;
+  const { list } = browsing;
   const read = list.items.length;
   const all = isWhole(browsing) ? read : (list.total ?? read);
   const more = isWhole(browsing) || list.total !== undefined ? '' : ' or more';
-  return `${grouped(all)}${more} ${failedOnly ? 'failed ' : ''}${all === 1 ? 'event' : 'events'}`;
+  return `${grouped(all)}${more} ${list.failedOnly ? 'failed ' : ''}${all === 1 ? 'event' : 'events'}`;
 }
 
 function ofReadText(browsing: Browsing): string {

@@ -80,10 +80,9 @@ async function showList(
 ): Promise<void> {
   const { context, reporter } = call;
   await loadWidths();
-  const failedOnly = filters.statuses.join() === 'FAILED';
+  const isFailedOnly = filters.statuses.join() === 'FAILED';
   // Pressed again, the key for failed events shows all events.
-  const events = failedOnly ? filters.withStatuses() : filters;
-  const { constantFields } = events;
+  const events = isFailedOnly ? filters.withStatuses() : filters;
   const palette = await paletteOf(reporter.stdoutColor);
   const look: Look = {
     marked: filters.grepTexts,
@@ -97,16 +96,17 @@ async function showList(
   const folders: Folder[] = [];
   const reports: Promise<string>[] = [];
   const browsing = new Browsing({
-    open: (failed) => new EventList(find(failed ? filters.withStatuses('FAILED') : events)),
-    failedOnly,
+    open: (failedOnly) => {
+      const chosen = failedOnly ? filters.withStatuses('FAILED') : events;
+      return new EventList(chosen, find(chosen));
+    },
+    isFailedOnly,
     clock: context.clock,
     screen: context.stdout,
     zones: zonesFor(filters.zone, context),
     linesOf: (item, columns, zone) => eventLines(item, columns, zone, palette),
-    layOut: (some, failed, ...where) => {
-      const constant = failed ? new Set([...constantFields, 'publishStatus']) : constantFields;
-      return layOutList(some, { constant, fields, nameField: filters.nameField, names }, ...where);
-    },
+    layOut: (some, constant, zone, columns) =>
+      layOutList(some, { constant, fields, nameField: filters.nameField, names }, zone, columns),
     copyId: (item) => copyEventId(item, context),
     copyEvent: (item) => copyEvent(item, context),
     report: (narrowings) => {

@@ -25,14 +25,14 @@ export interface ListLayout {
 
 export interface BrowsingParts {
   readonly open: (failedOnly: boolean) => EventList;
-  readonly failedOnly: boolean;
+  readonly isFailedOnly: boolean;
   readonly clock: Pick<Clock, 'now'>;
   readonly screen: { readonly columns: number; readonly rows: number };
   readonly zones: readonly [TimeZone, ...TimeZone[]];
   readonly linesOf: (item: Items, columns: number, zone: TimeZone) => readonly string[];
   readonly layOut: (
     events: readonly Items[],
-    failedOnly: boolean,
+    constant: ReadonlySet<string>,
     zone: TimeZone,
     columns: number,
   ) => ListLayout;
@@ -64,21 +64,20 @@ export class Browsing {
   readonly #parts: BrowsingParts;
   readonly #stack: Rows[];
   cover: Cover | undefined;
-  failedOnly: boolean;
   list: EventList;
   zone: TimeZone;
   readonly screen: BrowsingParts['screen'];
   message = '';
   /** The previous events, until the first of the new ones have arrived. */
-  #former: { readonly list: EventList; readonly failedOnly: boolean } | undefined;
+  #former: EventList | undefined;
   #pagesLeft = PAGES_PER_KEY;
   readonly #linesOf: BrowsingParts['linesOf'];
   readonly #layOut;
 
   readonly #keysOfRows = {
     g: () => this.#show('field'),
-    f: () => this.#readAgain(!this.failedOnly),
-    r: () => this.#readAgain(this.failedOnly),
+    f: () => this.#readAgain(!this.list.failedOnly),
+    r: () => this.#readAgain(this.list.failedOnly),
   };
   /** Keys of rows and covers without text input. One that returns true ends the program. */
   readonly #keys: Readonly<Record<string, Readonly<Record<string, () => true | void>>>> = {
@@ -103,15 +102,14 @@ export class Browsing {
 
   constructor(parts: BrowsingParts) {
     this.#parts = parts;
-    this.failedOnly = parts.failedOnly;
-    this.list = parts.open(parts.failedOnly);
+    this.list = parts.open(parts.isFailedOnly);
     [this.zone] = parts.zones;
     this.#stack = [new Rows([], this.zone)];
     this.screen = parts.screen;
     this.#linesOf = rememberLatest(parts.linesOf);
     this.#layOut = rememberLatest(
-      ({ items }: EventList, count: number, ...others: [boolean, TimeZone, number]) =>
-        parts.layOut(items.slice(0, count), ...others),
+      ({ items, filters }: EventList, count: number, zone: TimeZone, columns: number) =>
+        parts.layOut(items.slice(0, count), filters.constantFields, zone, columns),
     );
   }
 
@@ -146,8 +144,8 @@ export class Browsing {
 
   /** Follows the first events, so that the columns stay while scrolling. */
   get layout(): ListLayout {
-    const { list, failedOnly, zone, screen } = this;
-    return this.#layOut(list, Math.min(SAMPLE, list.items.length), failedOnly, zone, screen.columns);
+    const { list, zone, screen } = this;
+    return this.#layOut(list, Math.min(SAMPLE, list.items.length), zone, screen.columns);
   }
 
   get fields(): readonly string[] {
@@ -274,9 +272,9 @@ export class Browsing {
 
   #readAgain(failedOnly: boolean): void {
     this.list.close().catch(() => undefined);
-    this.#former ??= { list: this.list, failedOnly: this.failedOnly };
-    this.message = failedOnly === this.failedOnly ? READING : '';
-    this.#showList(this.#parts.open(failedOnly), failedOnly);
+    this.#former ??= this.list;
+    this.message = failedOnly === this.list.failedOnly ? READING : '';
+    this.#showList(this.#parts.open(failedOnly));
   }
 
   /** Returns to the previous events if reading the new ones failed. */
@@ -284,12 +282,12 @@ export class Browsing {
     const former = this.#former;
     this.#former = undefined;
     if (!former || !problem) return;
-    former.list.problem = problem;
-    this.#showList(former.list, former.failedOnly);
+    former.problem = problem;
+    this.#showList(former);
   }
 
-  #showList(list: EventList, failedOnly: boolean): void {
-    [this.list, this.failedOnly] = [list, failedOnly];
+  #showList(list: EventList): void {
+    this.list = list;
     this.#rebuild();
   }
 

@@ -11,6 +11,7 @@ import {
 } from '../../src/browse/browse-views.ts';
 import { Browsing } from '../../src/browse/browsing.ts';
 import type { Key } from '../../src/browse/full-screen.ts';
+import { EventFilters } from '../../src/filters/event-filters.ts';
 import { loadDraw } from '../../src/formats/table-drawing.ts';
 import { parseFieldPath, parseFieldPaths } from '../../src/items/field-path.ts';
 import type { ReadPage } from '../../src/paging/page.ts';
@@ -29,9 +30,10 @@ const look = {
   place: '',
   help: ['q  quits'],
 };
+const FILTERS = new EventFilters();
 const KOLKATA = new TimeZone('Asia/Kolkata');
 const clock = { now: () => Date.UTC(2026, 10, 21) };
-const listed: ListedColumns = { constant: new Set(), fields: undefined, nameField: undefined };
+const listed = { fields: undefined, nameField: undefined };
 const event = (number: number, extra = '') => `{"eventId":"id-${number}","publishStatus":"FAILED"${extra}}`;
 const named = (name: string): Key => ({ name, sequence: '' });
 const typed = (text: string): Key[] => [...text].map((sequence) => ({ sequence, name: sequence }));
@@ -55,18 +57,18 @@ async function browsing(
     }
   }
   const size = { rows, columns };
-  const open = () => {
+  const open = (failedOnly: boolean) => {
     read.lists++;
-    return new EventList(pages());
+    return new EventList(failedOnly ? FILTERS.withStatuses('FAILED') : FILTERS, pages());
   };
   const state = new Browsing({
     open,
-    failedOnly: false,
+    isFailedOnly: false,
     clock,
     screen: size,
     zones: [UTC, KOLKATA],
     linesOf: (item, columns, zone) => eventLines(item, columns, zone, plain),
-    layOut: (events, _, ...where) => layOutList(events, { ...listed, ...facts }, ...where),
+    layOut: (events, constant, ...where) => layOutList(events, { ...listed, constant, ...facts }, ...where),
     copyId: async (item) => `copied the id of ${item.text(0)}`,
     copyEvent: async (item) => `copied ${item.text(0)}`,
     report: async (narrowings) => {
@@ -215,9 +217,9 @@ describe('browsing', () => {
   test('f reads failed events only, and all again', async () => {
     const { press, read, state } = await browsing(many);
     await press(...typed('f'));
-    expect([state.failedOnly, read.lists, state.rows.count > 8]).toEqual([true, 2, true]);
+    expect([state.list.failedOnly, read.lists, state.rows.count > 8]).toEqual([true, 2, true]);
     await press(...typed('f'));
-    expect([state.failedOnly, read.lists]).toEqual([false, 3]);
+    expect([state.list.failedOnly, read.lists]).toEqual([false, 3]);
   });
 
   test('esc goes back by one level, and never leaves: q does', async () => {
@@ -264,7 +266,7 @@ describe('browsing', () => {
     const items = many.map((_, number) => event(number, `,"why":${number % 3}`));
     const { press, lines, state, read } = await browsing(items, { pageSize: 100, columns: 80 });
     await press(...typed('gwhy'), named('return'), ...typed('f'));
-    expect([state.kind, state.failedOnly, read.lists]).toEqual(['groups', true, 2]);
+    expect([state.kind, state.list.failedOnly, read.lists]).toEqual(['groups', true, 2]);
     await press(...typed('r'));
     expect([lines()[0], read.lists]).toEqual(['95 failed events, 3 groups by why', 3]);
     await press(...typed('w'));
@@ -374,7 +376,7 @@ describe('browsing', () => {
       read.isDown = true;
       await press(...typed(keys));
       expect(lines()).toEqual([...before, 'could not read more: the service is down']);
-      expect([state.failedOnly, state.list.problem?.message]).toEqual([false, 'the service is down']);
+      expect([state.list.failedOnly, state.list.problem?.message]).toEqual([false, 'the service is down']);
       read.isDown = false;
       await press(...typed('r'));
       expect(lines().slice(0, -1)).toEqual(before);
@@ -489,13 +491,13 @@ describe('browsing', () => {
       throw new Error('gone \u001b[31m');
     }
     const state = new Browsing({
-      open: () => new EventList(failing()),
-      failedOnly: false,
+      open: () => new EventList(FILTERS, failing()),
+      isFailedOnly: false,
       clock,
       screen: { rows: 8, columns: 60 },
       zones: [UTC],
       linesOf: () => [],
-      layOut: (events, _, ...where) => layOutList(events, listed, ...where),
+      layOut: (events, constant, ...where) => layOutList(events, { ...listed, constant }, ...where),
       copyId: async () => '',
       copyEvent: async () => '',
       report: async () => '',
