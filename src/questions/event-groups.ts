@@ -49,6 +49,7 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
   readonly numberField: FieldPath | undefined;
   readonly numbers: NumberSample | undefined;
   withoutNumber = 0;
+  readonly #maxGroups: number;
   readonly #groups = new Map<string, EventGroup>();
   readonly #reader;
   readonly #values;
@@ -59,8 +60,9 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
   readonly #unseen;
   #hasNumberField = false;
 
-  constructor(fields: readonly FieldPath[], zone: TimeZone, numberField?: FieldPath) {
+  constructor(fields: readonly FieldPath[], zone: TimeZone, numberField?: FieldPath, maxGroups = MAX_GROUPS) {
     this.fields = fields;
+    this.#maxGroups = maxGroups;
     this.numberField = numberField;
     this.numbers = numberField && new NumberSample();
     const known = KNOWN.map((name) => memberPath(name));
@@ -105,7 +107,7 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
   }
 
   #groupsOfEvent(): EventGroup[] {
-    const keys = this.#values.keysOfEvent();
+    const keys = this.#values.keysOfEvent(this.#maxGroups);
     if (!keys) throw this.#tooMany();
     return keys.map((key) => this.#groupOf(key));
   }
@@ -113,7 +115,7 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
   #groupOf(key: string): EventGroup {
     const known = this.#groups.get(key);
     if (known) return known;
-    if (this.#groups.size === MAX_GROUPS) throw this.#tooMany();
+    if (this.#groups.size === this.#maxGroups) throw this.#tooMany();
     const values = textsOfKey(key).map((text) => (text === 'null' ? null : text));
     const numbers = this.numbers && new NumberSample();
     const group = { ...NO_EVENTS, values, example: this.#example(), numbers };
@@ -123,7 +125,7 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
 
   #tooMany(): ServiceError {
     const names = this.fields.map(({ text }) => text).join(',');
-    return new ServiceError(`--by ${names}: more than ${MAX_GROUPS} groups`, {
+    return new ServiceError(`--by ${names}: more than ${this.#maxGroups} groups`, {
       next: 'group by fields with fewer different values, or narrow the search',
     });
   }
