@@ -2,14 +2,18 @@ import { createReadStream } from 'node:fs';
 import { appendFile, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { FailureReading } from '../../src/explain/failure-reading.ts';
-import { type SecondReading, TwoReadings } from '../../src/explain/two-readings.ts';
+import { againFrom, type SecondReading, TwoReadings } from '../../src/explain/two-readings.ts';
+import { EventFilters } from '../../src/filters/event-filters.ts';
 import { Items } from '../../src/items/items.ts';
 import { EventSample } from '../../src/sample/event-sample.ts';
-import type { PageOfOutcomes } from '../../src/sources/event-source.ts';
+import { type PageOfOutcomes, withEventSource } from '../../src/sources/event-source.ts';
 import { itemsOfText } from '../../src/sources/item-text.ts';
 import { UTC } from '../../src/time/time-zone.ts';
+import { createContext } from '../support/context.ts';
+import { fakeReporter } from '../support/outputs.ts';
 import { withEventInside } from '../support/shape.ts';
 
 const EVENTS = 3_000;
@@ -77,6 +81,21 @@ test('of more events than the sample has, causes and effects are counted in all,
       ].sort((a, b) => b.failed - a.failed),
     ],
   ]);
+});
+
+test('events of a pipe, which is read once, are kept for the second reading', async () => {
+  const text = pages.map((items) => `${items.toLines()}`).join('');
+  const stdin = { ...createContext().stdin, stream: () => Readable.from([Buffer.from(text)]) };
+  const call = { settings: {} as never, context: createContext({ stdin }), reporter: fakeReporter() };
+  const options = { from: '-', filters: new EventFilters(), concurrency: 1 };
+  await withEventSource(call, options, async (source) => {
+    const failures = new TwoReadings(againFrom(source, options.filters), smallSample());
+    for await (const page of source.readOutcomes(options.filters)) await failures.see(page);
+    expect(failures.sample.isWhole).toBe(false);
+    const { causes } = await failures.explain(UTC);
+    const bad = indexes.filter(isBad).length;
+    expect(causes.map(({ failed, events }) => [failed, events])).toEqual([[bad, bad]]);
+  });
 });
 
 const secondReading: SecondReading = {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import type { Context } from '../../src/context.ts';
 import { emptyMemory } from '../../src/context.ts';
+import { generateKey } from '../../src/secrets/sealed-file.ts';
 import { forgetSignIns } from '../../src/secrets/stored-sign-ins.ts';
 import { findApiToken } from '../../src/webhooks/api-token.ts';
 import { requireApiToken, saveApiToken } from '../../src/webhooks/listen/expected-token.ts';
@@ -67,15 +68,15 @@ test.each(['keychain', 'file'] as const)(
   },
 );
 
-test('another passphrase does not open the file', async () => {
+test('another key does not open the file', async () => {
   const place = { profile: 'default', store: 'file' } as const;
-  const withPassphrase = (passphrase: string): Context => ({
+  const withKey = (key: string): Context => ({
     ...context,
-    environment: { ...context.environment, HOOKTRAIL_PASSPHRASE: passphrase },
+    environment: { ...context.environment, HOOKTRAIL_PASSPHRASE: key },
     memory: emptyMemory(),
   });
-  await saveApiToken('secret', place, withPassphrase('a passphrase'));
-  await expect(findApiToken(place, withPassphrase('another'))).rejects.toMatchObject({
+  await saveApiToken('secret', place, withKey(generateKey()));
+  await expect(findApiToken(place, withKey(generateKey()))).rejects.toMatchObject({
     exitCode: 2,
     message: expect.stringMatching(/^the saved Api-Token in \S+ cannot be read$/),
     details: ['it is damaged, or was saved with another passphrase or in another store'],
