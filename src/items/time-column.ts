@@ -3,15 +3,17 @@ import { type Instant, knownInstant, parseInstant } from '../time/instant.ts';
 import { stringText } from './json-scanner.ts';
 
 const QUOTE = 0x22;
+const INITIAL_ROWS = 1024;
 
 /** Creation times by row, exact to the nanosecond. */
 export class TimeColumn {
   #rows = 0;
   unknown = 0;
   /** Since the epoch; `NaN` if unknown. */
-  #seconds: Float64Array = new Float64Array(1024);
-  /** Nanoseconds, plus the number of fraction digits written, in sixteenths: `.250` is 250000000 + 3/16. */
-  #fractions: Float64Array = new Float64Array(1024);
+  #seconds = new Float64Array(INITIAL_ROWS);
+  #nanoseconds = new Uint32Array(INITIAL_ROWS);
+  /** Digits of the fraction as written, up to nine. */
+  #digits = new Uint8Array(INITIAL_ROWS);
 
   push(text: string): number {
     const instant = parseInstant(text);
@@ -35,11 +37,13 @@ export class TimeColumn {
   #push(seconds: number, nanoseconds: number, digits: number): number {
     const row = this.#rows++;
     if (row === this.#seconds.length) {
-      this.#seconds = enlarged(this.#seconds, 2 * row);
-      this.#fractions = enlarged(this.#fractions, 2 * row);
+      this.#seconds = copyInto(new Float64Array(2 * row), this.#seconds);
+      this.#nanoseconds = copyInto(new Uint32Array(2 * row), this.#nanoseconds);
+      this.#digits = copyInto(new Uint8Array(2 * row), this.#digits);
     }
     this.#seconds[row] = seconds;
-    this.#fractions[row] = digits / 16 + nanoseconds;
+    this.#nanoseconds[row] = nanoseconds;
+    this.#digits[row] = digits;
     return row;
   }
 
@@ -56,7 +60,7 @@ export class TimeColumn {
   compare(a: number, b: number): number {
     const difference = (this.#seconds[a] as number) - (this.#seconds[b] as number);
     if (difference !== 0) return difference || 0;
-    return Math.trunc(this.#fractions[a] as number) - Math.trunc(this.#fractions[b] as number);
+    return (this.#nanoseconds[a] as number) - (this.#nanoseconds[b] as number);
   }
 
   /** The row's time must be known. */
@@ -64,11 +68,9 @@ export class TimeColumn {
   at(row: number | undefined): Instant | undefined {
     if (row === undefined) return undefined;
     const { text, seconds } = knownInstant((this.#seconds[row] as number) * 1000);
-    const nanoseconds = Math.trunc(this.#fractions[row] as number);
-    const digits = 16 * ((this.#fractions[row] as number) - nanoseconds);
-    const fraction = String(nanoseconds).padStart(9, '0').slice(0, digits);
+    const fraction = String(this.#nanoseconds[row]).padStart(9, '0').slice(0, this.#digits[row]);
     return {
-      text: digits === 0 ? text : text.replace('Z', `.${fraction}Z`),
+      text: fraction === '' ? text : text.replace('Z', `.${fraction}Z`),
       seconds,
       fraction: trimZeros(fraction),
     };
@@ -98,8 +100,10 @@ export class TimeColumn {
   }
 }
 
-function enlarged(from: Float64Array, capacity: number): Float64Array {
-  const to = new Float64Array(capacity);
+function copyInto<Numbers extends Float64Array | Uint32Array | Uint8Array>(
+  to: Numbers,
+  from: Numbers,
+): Numbers {
   to.set(from);
   return to;
 }
