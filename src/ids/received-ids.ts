@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { type FileHandle, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { Call } from '../command.ts';
 import { faultText, fewOf, HooktrailError, ServiceError, UsageError } from '../errors.ts';
@@ -7,17 +7,17 @@ import { encodingOf, openPipe, openToRead } from '../files/whole-files.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import { parseFieldPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
-import { pastedGuid } from '../items/guids.ts';
-import { isObject } from '../items/items.ts';
+import { type Items, isObject } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { BYTE_ORDER_MARK, isObjectText, itemsOfText } from '../sources/item-text.ts';
 import { decompressed, isParquet, parquetFile } from '../sources/stored-place.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { grouped } from '../terminal/terminal-text.ts';
 import { UTC } from '../time/time-zone.ts';
-import { EventKeys, eventKey, isHexDigit, readGuid } from './event-keys.ts';
+import type { EventKeys } from './event-keys.ts';
 import { type ColumnFacts, chooseColumn, countGuids, holdsGuid, type IdColumn } from './id-column.ts';
-import { TableColumnReader, tableFormOf } from './table-rows.ts';
+import { IdTally } from './id-tally.ts';
+import { TableColumnReader, type TableForm, tableFormOf } from './table-rows.ts';
 
 export interface ReceivedIds {
   /** Numbers are the counts in the file. */
@@ -28,7 +28,12 @@ export interface ReceivedIds {
   readonly column: IdColumn | undefined;
 }
 
-type ReadCall = Pick<Call, 'context' | 'reporter'>;
+/** `--received` and `--received-field`; `name` is the file in messages. */
+interface Given {
+  readonly file: string;
+  readonly name: string;
+  readonly field: string | undefined;
+}
 
 /**
  * Reads event ids from a file or standard input (`-`): CSV and other tables, NDJSON, JSON, Parquet, or any
@@ -38,25 +43,73 @@ type ReadCall = Pick<Call, 'context' | 'reporter'>;
 export async function readReceivedIds(
   file: string,
   field: string | undefined,
-  call: ReadCall,
+  { context, reporter }: Pick<Call, 'context' | 'reporter'>,
 ): Promise<ReceivedIds> {
-  const name = file === '-' ? 'standard input' : file;
-  const ids = new IdCounter(name, field, call);
+  const given: Given = { file, field, name: file === '-' ? 'standard input' : file };
+  const progress = startProgress(context, reporter, 'reading ids');
+  const tally = new IdTally(field !== undefined);
+  let source: IdSource | undefined;
   try {
-    await readInto(ids, file, call);
+    source = await openSource(given, context);
+    const column = source.columns && chooseColumn(source.columns, field);
+    if (column?.isGuessed) reporter.notice(guessText(column));
+    for await (const _ of countedIn(source, column, tally))
+      progress.update({ note: `${grouped(tally.keys.size)} ids` });
+    if (tally.keys.size === 0) throw noId(given, column);
+    return { keys: tally.keys, name: given.name, column };
   } catch (error) {
-    if (error instanceof HooktrailError || call.context.signal.aborted) throw error;
-    throw new ServiceError(`--received: ${name} cannot be read: ${faultText(error)}`, { cause: error });
+    if (error instanceof HooktrailError || context.signal.aborted) throw error;
+    throw new ServiceError(`--received: ${given.name} cannot be read: ${faultText(error)}`, { cause: error });
   } finally {
-    ids.progress.stop();
+    progress.stop();
+    await source?.close?.();
   }
-  if (ids.keys.size === 0) throw ids.noId();
-  return { keys: ids.keys, name, column: ids.column };
 }
 
-async function readInto(ids: IdCounter, file: string, { context }: ReadCall): Promise<void> {
-  const { stdin, signal } = context;
-  if (file === '-') return await readText(ids, stdin.stream());
+function guessText({ name, others }: IdColumn): string {
+  return `--received: the ids are those of '${name}'; --received-field chooses another: ${fewOf(others).join(', ')}`;
+}
+
+function noId({ name, field }: Given, column: IdColumn | undefined): UsageError {
+  if (field === undefined || column === undefined)
+    return new UsageError(`--received: ${name} holds no event id`, {
+      next: 'give a file with GUIDs in it: CSV, JSON, NDJSON, Parquet or any text; --received-field names the column',
+    });
+  const others = fewOf(column.others).join(', ');
+  return new UsageError(`--received-field: '${field}' holds no id in ${name}`, {
+    next: others === '' ? 'name the column of the ids' : `name a column that holds GUIDs: ${others}`,
+  });
+}
+
+function cutOff({ name }: Given, what: string): UsageError {
+  return new UsageError(`--received: ${name} ends in the middle of ${what}`, {
+    next: 'create the file again: ids that it lacks would count as missing',
+  });
+}
+
+/** A file whose form is known. `count` yields after each piece, to show progress. */
+type IdSource = ColumnSource | PlainSource;
+
+interface ColumnSource {
+  readonly columns: readonly ColumnFacts[];
+  count(tally: IdTally, column: IdColumn): AsyncIterable<void>;
+  close?(): Promise<void>;
+}
+
+interface PlainSource {
+  readonly columns: undefined;
+  count(tally: IdTally): AsyncIterable<void>;
+  close?: undefined;
+}
+
+async function* countedIn(source: IdSource, column: IdColumn | undefined, tally: IdTally) {
+  if (source.columns === undefined) yield* source.count(tally);
+  else if (column) yield* source.count(tally, column);
+}
+
+async function openSource(given: Given, { stdin, signal }: Call['context']): Promise<IdSource> {
+  const { file } = given;
+  if (file === '-') return await openText(stdin.stream(), given);
   const missing = (error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT')
       throw new UsageError(`--received: there is no file '${file}'`, { cause: error });
@@ -67,21 +120,16 @@ async function readInto(ids: IdCounter, file: string, { context }: ReadCall): Pr
       next: 'name a file, or pipe its files in with -',
     });
   const pipe = await openPipe(file, signal);
-  if (pipe) return await readText(ids, pipe);
+  if (pipe) return await openText(pipe, given);
   const handle = await openToRead(file);
-  if (!(await isParquet(handle)))
-    return await readText(ids, handle.createReadStream({ start: 0, highWaterMark: PIECE_BYTES }));
-  try {
-    await readParquet(ids, await parquetFile(handle));
-  } finally {
-    await handle.close();
-  }
+  if (await isParquet(handle)) return await openParquet(handle);
+  return await openText(handle.createReadStream({ start: 0, highWaterMark: PIECE_BYTES }), given);
 }
 
 /** Bytes at the start of a text that determine its form. */
 const HEAD_BYTES = 1 << 18;
 
-async function readText(ids: IdCounter, stream: Readable): Promise<void> {
+async function openText(stream: Readable, given: Given): Promise<IdSource> {
   const pieces = asUtf8(decompressed(stream, '--received'))[Symbol.asyncIterator]();
   let head: Buffer = Buffer.alloc(0);
   while (head.length < HEAD_BYTES) {
@@ -96,22 +144,15 @@ async function readText(ids: IdCounter, stream: Readable): Promise<void> {
   })();
   const text = head.toString();
   // An array of strings is read as plain text.
-  if (isObjectText(text.slice(0, 1000))) return await readJson(ids, all);
-  const form = tableFormOf(text, ids.field);
-  if (form === undefined && ids.field !== undefined)
-    throw new UsageError(`--received-field: ${ids.name} has no columns`, {
+  if (isObjectText(text.slice(0, 1000))) return await openJson(all, given);
+  const form = tableFormOf(text, given.field);
+  if (form)
+    return { columns: form.columns, count: (tally, column) => tableRows(all, form, column, tally, given) };
+  if (given.field !== undefined)
+    throw new UsageError(`--received-field: ${given.name} has no columns`, {
       next: 'leave it out: each GUID of the text counts',
     });
-  const column = form && ids.choose(form.columns);
-  if (!form || !column) return await readPlainText(ids, all, /^\s*\[\s*"/.test(text));
-  const rows = new TableColumnReader(form, column.index, (bytes, start, end) =>
-    ids.addCell(bytes, start, end),
-  );
-  for await (const piece of all) {
-    rows.add(piece);
-    ids.noteProgress();
-  }
-  if (!rows.end()) throw ids.cutOff('a row');
+  return { columns: undefined, count: (tally) => plainText(all, /^\s*\[\s*"/.test(text), tally, given) };
 }
 
 async function* asUtf8(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -124,6 +165,23 @@ async function* asUtf8(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
+async function* tableRows(
+  pieces: AsyncIterable<Buffer>,
+  form: TableForm,
+  column: IdColumn,
+  tally: IdTally,
+  given: Given,
+): AsyncGenerator<void> {
+  const rows = new TableColumnReader(form, column.index, (bytes, start, end) =>
+    tally.addCell(bytes, start, end),
+  );
+  for await (const piece of pieces) {
+    rows.add(piece);
+    yield;
+  }
+  if (!rows.end()) throw cutOff(given, 'a row');
+}
+
 /** Bytes that show whether a GUID begins at the first: its longest form, and the character after it. */
 const GUID_BYTES = 37;
 const SPACE = 0x20;
@@ -131,47 +189,69 @@ const BRACKET = 0x5d;
 const CUT_OFF_GUID = /(?<![\w-])[0-9a-f]{8}-[0-9a-f-]{0,26}$/i;
 
 /** `isList`: the text is a JSON array. */
-async function readPlainText(ids: IdCounter, pieces: AsyncIterable<Buffer>, isList: boolean): Promise<void> {
+async function* plainText(
+  pieces: AsyncIterable<Buffer>,
+  isList: boolean,
+  tally: IdTally,
+  given: Given,
+): AsyncGenerator<void> {
   // The first byte is the one before the unread text.
   let rest = Buffer.from(' ');
   let last: number | undefined;
   for await (const piece of pieces) {
     const bytes = Buffer.concat([rest, piece]);
-    const unread = ids.addText(bytes, bytes.length - GUID_BYTES);
+    const unread = tally.addText(bytes, bytes.length - GUID_BYTES);
     rest = Buffer.from(bytes.subarray(unread - 1));
     last = bytes.findLast((byte) => byte > SPACE) ?? last;
-    ids.noteProgress();
+    yield;
   }
-  ids.addText(rest, rest.length);
-  if (CUT_OFF_GUID.test(rest.toString('latin1'))) throw ids.cutOff('an id');
-  if (isList && ids.keys.size > 0 && last !== BRACKET) throw ids.cutOff('a list');
+  tally.addText(rest, rest.length);
+  if (CUT_OFF_GUID.test(rest.toString('latin1'))) throw cutOff(given, 'an id');
+  if (isList && tally.keys.size > 0 && last !== BRACKET) throw cutOff(given, 'a list');
 }
 
 /** Items of a list examined to find the path of the ids. */
 const LOOKED_AT_ITEMS = 200;
 
-async function readJson(ids: IdCounter, pieces: AsyncIterable<Buffer>): Promise<void> {
-  let reader: FieldReader | undefined;
+/** The first items may lack `field`. */
+async function openJson(pieces: AsyncIterable<Buffer>, { name, field }: Given): Promise<IdSource> {
+  const pages = itemsIn(pieces, name);
+  let page = await pages.next();
+  let paths = pathsIn(page);
+  while (!page.done && paths.length === 0 && field === undefined) {
+    page = await pages.next();
+    paths = pathsIn(page);
+  }
+  const others = paths.filter((path) => path.name !== field);
+  return {
+    columns: field === undefined ? paths : [{ name: field, guids: 0 }, ...others],
+    async *count(tally, column) {
+      const reader = new FieldReader([parseFieldPath(column.name, '--received-field')], UTC);
+      for (; !page.done; page = await pages.next()) {
+        const items = page.value;
+        for (let item = 0; item < items.count; item++) {
+          reader.read(items.bytes, items.start(item));
+          reader.each(0, (bytes, start, end) => {
+            if (start !== MISSING) tally.addTextCell(valueText(bytes, start, end));
+          });
+        }
+        yield;
+      }
+    },
+  };
+}
+
+async function* itemsIn(pieces: AsyncIterable<Buffer>, name: string): AsyncGenerator<Items, undefined> {
   try {
-    for await (const items of itemsOfText(pieces, ids.name)) {
-      if (!reader) {
-        const paths = pathsWithGuids([...items.first(LOOKED_AT_ITEMS).values()]);
-        const path = ids.choosePath(paths);
-        if (path === undefined) continue;
-        reader = new FieldReader([parseFieldPath(path, '--received-field')], UTC);
-      }
-      for (let item = 0; item < items.count; item++) {
-        reader.read(items.bytes, items.start(item));
-        reader.each(0, (bytes, start, end) => {
-          if (start !== MISSING) ids.addTextCell(valueText(bytes, start, end));
-        });
-      }
-      ids.noteProgress();
-    }
+    yield* itemsOfText(pieces, name);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     throw new UsageError(`--received: ${error.message}`, { next: 'make the file again', cause: error });
   }
+}
+
+function pathsIn(page: IteratorResult<Items, undefined>): ColumnFacts[] {
+  return page.done ? [] : pathsWithGuids([...page.value.first(LOOKED_AT_ITEMS).values()]);
 }
 
 function pathsWithGuids(values: readonly unknown[]): ColumnFacts[] {
@@ -197,114 +277,28 @@ function* leavesOf(value: unknown, path: string): Generator<readonly [path: stri
   } else yield [path, value];
 }
 
-async function readParquet(ids: IdCounter, file: Awaited<ReturnType<typeof parquetFile>>): Promise<void> {
-  // Load the library only where it is used.
-  const { readColumnTexts, textColumns } = await import('../export/parquet-files.ts');
-  const names = await textColumns(file);
-  const facts: ColumnFacts[] = [];
-  for (const name of names) {
-    const first = await readColumnTexts(file, name).next();
-    const texts = first.done ? [] : first.value;
-    facts.push({ name, guids: countGuids(texts) });
-  }
-  const column = ids.choose(facts);
-  if (!column) return;
-  for await (const texts of readColumnTexts(file, column.name)) {
-    for (const text of texts) if (text !== undefined) ids.addTextCell(text);
-    ids.noteProgress();
-  }
-}
-
-class IdCounter {
-  readonly keys = new EventKeys();
-  column: IdColumn | undefined;
-  readonly name: string;
-  readonly field: string | undefined;
-  readonly progress;
-  readonly #reporter;
-  readonly #words = new Uint32Array(4);
-
-  constructor(name: string, field: string | undefined, { context, reporter }: ReadCall) {
-    this.name = name;
-    this.field = field;
-    this.progress = startProgress(context, reporter, 'reading ids');
-    this.#reporter = reporter;
-  }
-
-  /** Chooses the column of the ids, and reports a guess. */
-  choose(columns: readonly ColumnFacts[]): IdColumn | undefined {
-    this.column = chooseColumn(columns, this.field);
-    if (this.column?.isGuessed)
-      this.#reporter.notice(
-        `--received: the ids are those of '${this.column.name}'; --received-field chooses another: ${fewOf(this.column.others).join(', ')}`,
-      );
-    return this.column;
-  }
-
-  /** Like `choose`, for paths of JSON; the first items may lack `field`. */
-  choosePath(paths: readonly ColumnFacts[]): string | undefined {
-    if (this.field === undefined) return this.choose(paths)?.name;
-    const others = paths.map(({ name }) => name).filter((name) => name !== this.field);
-    this.column ??= { index: 0, name: this.field, others, isGuessed: false };
-    return this.field;
-  }
-
-  noId(): UsageError {
-    if (this.field === undefined || this.column === undefined)
-      return new UsageError(`--received: ${this.name} holds no event id`, {
-        next: 'give a file with GUIDs in it: CSV, JSON, NDJSON, Parquet or any text; --received-field names the column',
-      });
-    const others = fewOf(this.column.others).join(', ');
-    return new UsageError(`--received-field: '${this.field}' holds no id in ${this.name}`, {
-      next: others === '' ? 'name the column of the ids' : `name a column that holds GUIDs: ${others}`,
-    });
-  }
-
-  noteProgress(): void {
-    this.progress.update({ note: `${grouped(this.keys.size)} ids` });
-  }
-
-  /** Counts the GUIDs that begin after the first byte and before `end`. Returns the offset after them. */
-  addText(bytes: Buffer, end: number): number {
-    let at = 1;
-    while (at < end) {
-      const isStart = isHexDigit(bytes[at] as number) && !isWord(bytes[at - 1]);
-      const after = isStart ? readGuid(bytes, at, bytes.length, this.#words) : undefined;
-      if (after !== undefined && !isWord(bytes[after])) {
-        this.keys.count(this.#words);
-        at = after;
-      } else at++;
+async function openParquet(handle: FileHandle): Promise<IdSource> {
+  try {
+    const file = await parquetFile(handle);
+    // Load the library only where it is used.
+    const { readColumnTexts, textColumns } = await import('../export/parquet-files.ts');
+    const columns: ColumnFacts[] = [];
+    for (const name of await textColumns(file)) {
+      const first = await readColumnTexts(file, name).next();
+      columns.push({ name, guids: countGuids(first.done ? [] : first.value) });
     }
-    return at;
+    return {
+      columns,
+      async *count(tally, { name }) {
+        for await (const texts of readColumnTexts(file, name)) {
+          for (const text of texts) if (text !== undefined) tally.addTextCell(text);
+          yield;
+        }
+      },
+      close: () => handle.close(),
+    };
+  } catch (error) {
+    await handle.close();
+    throw error;
   }
-
-  addCell(bytes: Buffer, start: number, end: number): void {
-    let at = start;
-    while (at < end && !isWord(bytes[at])) at++;
-    const after = readGuid(bytes, at, end, this.#words);
-    if (after === undefined || isWord(bytes[after]) || (after < end && this.field !== undefined))
-      this.addTextCell(bytes.toString('utf8', start, end));
-    else this.keys.count(this.#words);
-  }
-
-  /** Like `addCell`, for text. In a named column any text is an id. */
-  addTextCell(text: string): void {
-    const bare = text
-      .trim()
-      .replace(/^"(.*)"$/s, '$1')
-      .trim();
-    const guid = pastedGuid(bare);
-    if (guid === undefined && (this.field === undefined || bare === '')) return;
-    this.keys.count(eventKey(guid ?? bare));
-  }
-
-  cutOff(what: string): UsageError {
-    return new UsageError(`--received: ${this.name} ends in the middle of ${what}`, {
-      next: 'create the file again: ids that it lacks would count as missing',
-    });
-  }
-}
-
-function isWord(byte = 0): boolean {
-  return (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a);
 }
