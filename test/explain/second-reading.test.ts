@@ -85,7 +85,8 @@ test('of more events than the sample has, causes and effects are counted in all,
 
 test('events of a pipe, which is read once, are kept for the second reading', async () => {
   const text = pages.map((items) => `${items.toLines()}`).join('');
-  const stdin = { ...createContext().stdin, stream: () => Readable.from([Buffer.from(text)]) };
+  const pipe = Readable.from([Buffer.from(text)]);
+  const stdin = { ...createContext().stdin, stream: () => pipe };
   const call = { settings: {} as never, context: createContext({ stdin }), reporter: fakeReporter() };
   const options = { from: '-', filters: new EventFilters(), concurrency: 1 };
   await withEventSource(call, options, async (source) => {
