@@ -21,16 +21,9 @@ export const API_TOKEN_VARIABLE = 'HOOKTRAIL_API_TOKEN';
 export async function findApiToken(
   place: TokenPlace,
   context: Context,
-  read = tokenReader(place, context),
+  readSaved = openApiTokens(place, context).of(place.subscription).read,
 ): Promise<string | undefined> {
-  const token = await givenApiToken(context);
-  if (token !== undefined) return token;
-  return await read();
-}
-
-/** Reads the saved token on each call, but asks for the passphrase only once. */
-export function tokenReader(place: TokenPlace, context: Context): () => Promise<string | undefined> {
-  return openApiTokens(place, context).of(place.subscription).read;
+  return (await givenApiToken(context)) ?? (await readSaved());
 }
 
 /**

@@ -6,7 +6,7 @@ import { emptyMemory } from '../../src/context.ts';
 import { generateKey } from '../../src/secrets/sealed-file.ts';
 import { forgetSignIns } from '../../src/secrets/stored-sign-ins.ts';
 import { findApiToken } from '../../src/webhooks/api-token.ts';
-import { requireApiToken, saveApiToken } from '../../src/webhooks/listen/expected-token.ts';
+import { saveApiToken } from '../../src/webhooks/listen/expected-token.ts';
 import { createContext, type MemoryKeychain, memoryKeychain } from '../support/context.ts';
 import { forEachTest } from '../support/each-test.ts';
 import { createHome } from '../support/home.ts';
@@ -38,7 +38,7 @@ test.each(['keychain', 'file'] as const)(
     await saveApiToken('second', place, context);
     expect(await findApiToken(place, context)).toBe('second');
     expect(await findApiToken({ ...place, profile: 'default' }, context)).toBeUndefined();
-    expect(await requireApiToken(place, withVariable('given'))).toBe('given');
+    expect(await findApiToken(place, withVariable('given'))).toBe('given');
   },
 );
 

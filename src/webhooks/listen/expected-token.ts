@@ -13,7 +13,6 @@ import {
   findApiToken,
   givenApiToken,
   type TokenPlace,
-  tokenReader,
 } from '../api-token.ts';
 
 export interface ExpectedToken {
@@ -115,16 +114,17 @@ function warnOfDoubt(subscription: string, reporter: Pick<Reporter, 'warning'>):
  * Finds the `Api-Token` or asks for it at a hidden prompt. `isNew`: ask even if one is saved, because the new
  * one replaces it. Throws `UsageError` if no token is found and nobody can be asked.
  */
-export async function requireApiToken(
+async function requireApiToken(
   place: TokenPlace,
   context: Context,
-  isNew = false,
-  read = tokenReader(place, context),
+  isNew: boolean,
+  readSaved: () => Promise<string | undefined>,
 ): Promise<string> {
   const canAsk = canPrompt(context);
   let unusable: unknown;
   try {
-    const found = isNew && canAsk ? await givenApiToken(context) : await findApiToken(place, context, read);
+    const found =
+      isNew && canAsk ? await givenApiToken(context) : await findApiToken(place, context, readSaved);
     if (found !== undefined) return found;
   } catch (error) {
     // An unreadable store matters only if there is no terminal to ask on. Ctrl-C at its passphrase counts as

@@ -2,14 +2,20 @@ import { type Advice, advise, hooktrail } from '../../advice.ts';
 import type { Clock } from '../../context.ts';
 import { ClosedPipeError, InterruptedError } from '../../errors.ts';
 import { isGuid } from '../../items/guids.ts';
+import type { Reporter } from '../../terminal/reporter.ts';
 import { grouped } from '../../terminal/terminal-text.ts';
 import { type Delivery, readDelivery, shownId } from '../delivery.ts';
 import { answerLine, type Handler, type HandlerAnswer, isTaken } from '../forward.ts';
 import type { Acceptance, Journal } from '../journal.ts';
 import type { DeliveryPrinter } from './delivery-printer.ts';
-import type { LimitedWarnings } from './limited-warnings.ts';
+import { LimitedWarnings } from './limited-warnings.ts';
 
-export interface Counts {
+/** Warnings of rejected requests per second: most come from one sender. */
+const MAX_REJECTIONS = 1;
+/** Warnings of failures per second: each concerns another event. */
+const MAX_FAILURES = 20;
+
+interface Counts {
   accepted: number;
   duplicates: number;
   failed: number;
@@ -30,16 +36,26 @@ interface IntakeParts {
   readonly subscription: string | undefined;
   readonly clock: Clock;
   readonly printer: DeliveryPrinter;
-  readonly failures: LimitedWarnings;
+  readonly reporter: Reporter;
 }
 
 export class Intake {
   readonly counts: Counts = { accepted: 0, duplicates: 0, failed: 0, rejected: 0, recovered: 0 };
   foundUnderWay = 0;
   readonly #parts: IntakeParts;
+  readonly #rejections: LimitedWarnings;
+  readonly #failures: LimitedWarnings;
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
+    this.#rejections = new LimitedWarnings(MAX_REJECTIONS, parts.reporter, parts.clock);
+    this.#failures = new LimitedWarnings(MAX_FAILURES, parts.reporter, parts.clock);
+  }
+
+  /** Counts a request that is not a delivery. */
+  noteRejected(status: number, message: string): void {
+    this.counts.rejected++;
+    this.#rejections.report(`refused with ${status}: ${message}`);
   }
 
   /**
@@ -64,13 +80,19 @@ export class Intake {
       delivery = readDelivery(body, { contentType: 'application/json', apiToken });
     } catch (error) {
       const { message } = error as Error;
-      this.#parts.failures.report(`a found event cannot be handed over: ${message}`);
+      this.#failures.report(`a found event cannot be handed over: ${message}`);
       return { outcome: 'refused', error: error as Error };
     }
     this.foundUnderWay++;
     const accepted = await this.accept(delivery).finally(() => this.foundUnderWay--);
     if (accepted.outcome === 'accepted') this.counts.recovered++;
     return accepted;
+  }
+
+  /** Prints the warnings that are held back. */
+  close(): void {
+    this.#rejections.close();
+    this.#failures.close();
   }
 
   async #handOnOnce(delivery: Delivery): Promise<Acceptance> {
@@ -91,14 +113,13 @@ export class Intake {
   }
 
   #warnOfFailure({ eventId }: Delivery, { outcome, answer, error }: Acceptance): void {
-    const { failures } = this.#parts;
     const id = shownId(eventId);
     if (error) {
       // An error caused by stopping the program is not the delivery's fault.
       const isStopped = error instanceof ClosedPipeError || error instanceof InterruptedError;
-      if (!isStopped) failures.report(`${id}: ${error.message}`);
+      if (!isStopped) this.#failures.report(`${id}: ${error.message}`);
     } else if (outcome === 'refused' && answer)
-      failures.report(`${id}: ${answerLine(answer)}`, sendAgainStep(eventId, this.#parts));
+      this.#failures.report(`${id}: ${answerLine(answer)}`, sendAgainStep(eventId, this.#parts));
   }
 }
 

@@ -2,24 +2,21 @@ import fs from 'node:fs';
 import { type Call, untilStopped } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
-import { EventFilters } from '../../filters/event-filters.ts';
 import type { LockedError } from '../../lock/lock.ts';
 import { marketplacesText } from '../../names/marketplaces.ts';
 import { withService } from '../../sign-in/session.ts';
 import { paletteOf } from '../../terminal/palette.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { grouped } from '../../terminal/terminal-text.ts';
-import { durationText } from '../../time/lengths.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 import { createHandler, type Handler } from '../forward.ts';
-import { type HandOver, searchToForward } from '../found-events.ts';
+import type { HandOver } from '../found-events.ts';
 import { defaultJournal, type Journal, openJournal } from '../journal.ts';
 import { openListenerSocket } from '../local-socket.ts';
 import { DeliveryPrinter } from './delivery-printer.ts';
 import { openExpectedToken, probeTokenStore, saveApiToken } from './expected-token.ts';
 import { Intake, summaryText } from './intake.ts';
-import { LimitedWarnings } from './limited-warnings.ts';
-import { type FindMissed, keepRecovering, type RecoveryTimes } from './missed-events.ts';
+import { createFindMissed, keepRecovering, type Recovery, type RecoveryTimes } from './missed-events.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
 
 /** Milliseconds that deliveries in progress have to finish after a stop. */
@@ -28,11 +25,6 @@ const GRACE_MS = 10_000;
 const FAREWELL_MS = 1_000;
 /** Milliseconds after which a message explains why stopping takes long. */
 const SILENT_STOP_MS = 1_000;
-
-/** Warnings of refused requests per second: most come from one sender. */
-const MAX_REJECTIONS = 1;
-/** Warnings of failures per second: each concerns another event. */
-const MAX_FAILURES = 20;
 
 export interface ListenFlags
   extends Pick<ReceiverOptions, 'host' | 'port' | 'path' | 'maxBody' | 'requestTimeout' | 'health'>,
@@ -54,6 +46,8 @@ interface ListenOptions extends ListenFlags {
   readonly journal: string;
 }
 
+type ListenCall = Pick<Call, 'context' | 'reporter'>;
+
 export async function listenAsProfile(flags: ListenFlags, call: Call): Promise<void> {
   const { context, reporter } = call;
   const settings = call.settings.checked();
@@ -66,35 +60,18 @@ export async function listenAsProfile(flags: ListenFlags, call: Call): Promise<v
     const journal = flags.journal ?? defaultJournal(settings.profile, context, flags.subscription);
     if (flags.journal === undefined && flags.subscription !== undefined)
       sayOtherJournal(journal, settings.profile, context, reporter);
-    await listenWith({ ...flags, token: token.current, isExpected: token.isCurrent, journal }, call);
+    const options = { ...flags, token: token.current, isExpected: token.isCurrent, journal };
+    if (flags.recover === undefined) return await listen(options, undefined, call);
+    const { marketplaces = [] } = call.settings;
+    if (marketplaces.length > 0)
+      reporter.notice(`only events of ${marketplacesText(marketplaces)} are recovered, by your settings`);
+    await withService(call, async (service) => {
+      const find = createFindMissed(service, flags.subscription, flags.handOver, call);
+      await listen(options, find, call);
+    });
   } finally {
     token.close();
   }
-}
-
-async function listenWith(options: ListenOptions, call: Call): Promise<void> {
-  const { context, reporter } = call;
-  const { recover, subscription, handOver } = options;
-  if (recover === undefined) return await listen(options, undefined, context, reporter);
-  // Each search would print progress and repeat its warnings among the lines of deliveries.
-  const silent = { ...reporter, quiet: true, warning: reporter.trace };
-  const { marketplaces = [] } = call.settings;
-  if (marketplaces.length > 0)
-    reporter.notice(`only events of ${marketplacesText(marketplaces)} are recovered, by your settings`);
-  await withService(call, async (service) => {
-    const find: FindMissed = (from, until) => {
-      const subscriptionIds = subscription === undefined ? [] : [subscription];
-      const before = until === 0 ? {} : { before: ago(until) };
-      const filters = new EventFilters({
-        after: ago(from),
-        ...before,
-        values: { subscriptionId: subscriptionIds },
-        marketplaces,
-      });
-      return searchToForward(filters, service, { context, reporter: silent }, handOver);
-    };
-    await listen(options, find, context, reporter);
-  });
 }
 
 /**
@@ -109,56 +86,25 @@ function sayOtherJournal(journal: string, profile: string, context: Context, rep
   );
 }
 
-function ago(milliseconds: number) {
-  const time = { kind: 'ago', seconds: milliseconds / 1000 } as const;
-  return { flag: '--recover', text: durationText(milliseconds), time };
-}
-
 async function listen(
   options: ListenOptions,
-  find: FindMissed | undefined,
-  context: Context,
-  reporter: Reporter,
+  find: Recovery['find'] | undefined,
+  call: ListenCall,
 ): Promise<void> {
-  const { forwardTo, forwardTimeout, subscription } = options;
-  const { clock, machine, signal } = context;
-  const journal = await openListenersJournal(options, context, reporter);
+  const { context, reporter } = call;
+  const { forwardTo, forwardTimeout, subscription, token } = options;
+  const { clock, signal } = context;
+  const journal = await openListenersJournal(options, call);
   // Count the ids before this run's first delivery adds one.
   const known = `${grouped(journal.size)} known ${journal.size === 1 ? 'id' : 'ids'} in ${journal.path}`;
   const leftBefore = journal.size > 0 || options.newJournal ? undefined : clock.now();
   const handler = forwardTo && createHandler(forwardTo, forwardTimeout, context);
   const palette = await paletteOf(reporter.stdoutColor);
   const printer = new DeliveryPrinter(options.zone, palette, context);
-  const failures = new LimitedWarnings(MAX_FAILURES, reporter, clock);
-  const to = { handler, forwardTo, subscription };
-  const intake = new Intake({ token: options.token, journal, ...to, clock, printer, failures });
-  const rejections = new LimitedWarnings(MAX_REJECTIONS, reporter, clock);
-  const since = new Date(clock.now()).toISOString();
+  const intake = new Intake({ token, journal, handler, forwardTo, subscription, clock, printer, reporter });
   try {
-    const receiver: Receiver = await startReceiver({
-      ...options,
-      accept: (delivery) => intake.accept(delivery),
-      onRejected: (status, message) => {
-        intake.counts.rejected++;
-        rejections.report(`refused with ${status}: ${message}`);
-      },
-      // Leaves out the request for the report itself.
-      report: () => ({ since, ...intake.counts, underWay: underWay() - 1, known: journal.size }),
-      onAnswer: reporter.trace,
-      clock,
-    }).catch((error) => {
-      throw unusableAddress(error, options);
-    });
-    const underWay = () => receiver.underWay + intake.foundUnderWay;
-    const self = { forwardTo: forwardTo?.href ?? null, forwardTimeout };
-    const acceptFound = (body: Buffer) => intake.acceptFound(body);
-    const closeSocket = await openListenerSocket(journal, machine, self, acceptFound).catch((error) => {
-      // Deliveries do not depend on the socket.
-      reporter.warning(`\`webhooks recover\` will not reach this listener: ${error.message}`, {
-        kind: 'incomplete',
-      });
-      return undefined;
-    });
+    const receiver = await openReceiver(options, intake, journal, call);
+    const closeSocket = await openSocket(options, intake, journal, call);
     reporter.notice(`listening on ${addressText(options, receiver.port)}; ${known}; stop with Ctrl-C`);
     const ended = new AbortController();
     const stopped = untilStopped(AbortSignal.any([signal, journal.failed]));
@@ -166,16 +112,56 @@ async function listen(
     const recovering = recovery ? [keepRecovering(recovery, ended.signal)] : [];
     await Promise.race([stopped, ...recovering]).finally(async () => {
       ended.abort();
-      await stopListening({ receiver, handler, closeSocket, journal, underWay }, clock, reporter);
+      await stopListening({ receiver, handler, closeSocket, journal, intake }, call);
     });
   } finally {
     await journal.close();
-    rejections.close();
-    failures.close();
+    intake.close();
     await handler?.close();
     await printer.flush();
     if (context.stdout.isTerminal) reporter.notice(summaryText(intake.counts));
   }
+}
+
+async function openReceiver(
+  options: ListenOptions,
+  intake: Intake,
+  journal: Journal,
+  { context: { clock }, reporter }: ListenCall,
+): Promise<Receiver> {
+  const since = new Date(clock.now()).toISOString();
+  const receiver: Receiver = await startReceiver({
+    ...options,
+    accept: (delivery) => intake.accept(delivery),
+    onRejected: (status, message) => intake.noteRejected(status, message),
+    report: () => {
+      // Leaves out the request for the report itself.
+      const underWay = receiver.underWay + intake.foundUnderWay - 1;
+      return { since, ...intake.counts, underWay, known: journal.size };
+    },
+    onAnswer: reporter.trace,
+    clock,
+  }).catch((error) => {
+    throw unusableAddress(error, options);
+  });
+  return receiver;
+}
+
+/** Warns if other processes cannot reach this listener: deliveries do not depend on that. */
+async function openSocket(
+  { forwardTo, forwardTimeout }: ListenOptions,
+  intake: Intake,
+  journal: Journal,
+  { context: { machine }, reporter }: ListenCall,
+): Promise<(() => Promise<void>) | undefined> {
+  const self = { forwardTo: forwardTo?.href ?? null, forwardTimeout };
+  const acceptFound = (body: Buffer) => intake.acceptFound(body);
+  return await openListenerSocket(journal, machine, self, acceptFound).catch((error) => {
+    reporter.warning(`\`webhooks recover\` will not reach this listener: ${error.message}`, {
+      kind: 'incomplete',
+    });
+    return undefined;
+  });
 }
 
 interface Listening {
@@ -183,19 +169,18 @@ interface Listening {
   readonly handler: Handler | undefined;
   readonly closeSocket: (() => Promise<void>) | undefined;
   readonly journal: Journal;
-  readonly underWay: () => number;
+  readonly intake: Intake;
 }
 
 async function stopListening(
-  { receiver, handler, closeSocket, journal, underWay }: Listening,
-  clock: Context['clock'],
-  reporter: Reporter,
+  { receiver, handler, closeSocket, journal, intake }: Listening,
+  { context: { clock }, reporter }: ListenCall,
 ): Promise<void> {
   const stopped = new AbortController();
   const after = (milliseconds: number, act: () => void) =>
     void clock.sleep(milliseconds, stopped.signal).then(act, () => undefined);
   after(SILENT_STOP_MS, () => {
-    const count = underWay();
+    const count = receiver.underWay + intake.foundUnderWay;
     const deliveries = count === 1 ? 'delivery' : 'deliveries';
     if (count > 0)
       reporter.notice(`waiting up to ${GRACE_MS / 1000} s for ${grouped(count)} ${deliveries} in progress`);
@@ -214,8 +199,7 @@ function addressText({ host, path }: ListenOptions, port: number): string {
 
 async function openListenersJournal(
   { journal: file, keep }: ListenOptions,
-  context: Context,
-  reporter: Reporter,
+  { context, reporter }: ListenCall,
 ): Promise<Journal> {
   const onWait = ({ holder }: LockedError) => {
     const other = `another hooktrail process${holder === undefined ? '' : ` (${holder})`}`;

@@ -1,12 +1,15 @@
+import type { Call } from '../../command.ts';
 import type { Clock } from '../../context.ts';
 import { kindOf, NotSignedInError, UsageError } from '../../errors.ts';
+import { EventFilters } from '../../filters/event-filters.ts';
+import type { Service } from '../../http/service.ts';
 import { sortByCreation } from '../../sources/creation-order.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { eventsText, grouped } from '../../terminal/terminal-text.ts';
 import { compareInstants, type Instant, parseInstant } from '../../time/instant.ts';
 import { DAY_MS, durationText } from '../../time/lengths.ts';
 import { isPassing } from '../forward.ts';
-import { type FoundEvent, oncePerEvent } from '../found-events.ts';
+import { type FoundEvent, type HandOver, oncePerEvent, searchToForward } from '../found-events.ts';
 import type { Acceptance, Journal } from '../journal.ts';
 import type { Intake } from './intake.ts';
 
@@ -14,7 +17,28 @@ import type { Intake } from './intake.ts';
  * Yields the events created between two times, in any order. The times are milliseconds ago by the service's
  * clock.
  */
-export type FindMissed = (from: number, until: number) => AsyncIterable<FoundEvent>;
+type FindMissed = (from: number, until: number) => AsyncIterable<FoundEvent>;
+
+export function createFindMissed(
+  service: Service,
+  subscription: string | undefined,
+  handOver: HandOver,
+  { context, reporter, settings: { marketplaces = [] } }: Call,
+): FindMissed {
+  // Each search would print progress and repeat its warnings among the lines of deliveries.
+  const silent = { ...reporter, quiet: true, warning: reporter.trace };
+  const values = { subscriptionId: subscription === undefined ? [] : [subscription] };
+  return (from, until) => {
+    const before = until === 0 ? {} : { before: ago(until) };
+    const filters = new EventFilters({ after: ago(from), ...before, values, marketplaces });
+    return searchToForward(filters, service, { context, reporter: silent }, handOver);
+  };
+}
+
+function ago(milliseconds: number) {
+  const time = { kind: 'ago', seconds: milliseconds / 1000 } as const;
+  return { flag: '--recover', text: durationText(milliseconds), time };
+}
 
 export interface RecoveryTimes {
   /** Milliseconds to look back; undefined for no searches. */
@@ -30,7 +54,7 @@ const SETTLED_MS = 10_000;
 /** Milliseconds for which found events are retried while the handler is down, if the window is shorter. */
 const TRIED_FOR_MS = DAY_MS;
 
-interface Recovery {
+export interface Recovery {
   readonly find: FindMissed;
   readonly intake: Pick<Intake, 'acceptFound'>;
   readonly journal: Journal;
