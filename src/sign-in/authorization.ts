@@ -30,8 +30,7 @@ export async function createAuthorizationRequest(
   const oauth = await import('oauth4webapi');
   const state = oauth.generateRandomState();
   const codeVerifier = oauth.generateRandomCodeVerifier();
-  const url = new URL(`${urlText(settings.authUrl)}/connect/authorize`);
-  const parameters = new URLSearchParams({
+  const url = authorizationUrl(settings, {
     client_id: settings.clientId,
     // Not part of RFC 6749, but required by this provider.
     grant_type: 'authorization_code',
@@ -42,9 +41,17 @@ export async function createAuthorizationRequest(
     code_challenge: await oauth.calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',
   });
-  // Every decoder reads `%20` as a space; `+` only form decoders.
-  url.search = parameters.toString().replaceAll('+', '%20');
   return { url, redirectUri, state, codeVerifier, ...expectedOf(settings) };
+}
+
+export function authorizationUrl(
+  { authUrl }: Pick<Settings<'authUrl'>, 'authUrl'>,
+  parameters: Readonly<Record<string, string>>,
+): URL {
+  const url = new URL(`${urlText(authUrl)}/connect/authorize`);
+  // Every decoder reads `%20` as a space; `+` only form decoders.
+  url.search = new URLSearchParams(parameters).toString().replaceAll('+', '%20');
+  return url;
 }
 
 /**

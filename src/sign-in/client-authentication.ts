@@ -146,13 +146,19 @@ async function readAssertion(context: Context): Promise<string> {
  * Returns a token's expiry in milliseconds since the epoch (RFC 7519 section 4.1.4); undefined if unknown.
  */
 function endOf(token: string): number | undefined {
+  const { exp } = claimsOf(token);
+  const end = typeof exp === 'number' ? exp * 1000 : Number.NaN;
+  return Number.isNaN(new Date(end).getTime()) ? undefined : end;
+}
+
+/**
+ * Returns the claims of a JSON Web Token, not verified; none if they cannot be read, as in an encrypted one.
+ */
+export function claimsOf(token: string): Readonly<Record<string, unknown>> {
   try {
-    const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
-    const end = typeof exp === 'number' ? exp * 1000 : Number.NaN;
-    return Number.isNaN(new Date(end).getTime()) ? undefined : end;
+    return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) ?? {};
   } catch {
-    // The claims of an encrypted token cannot be read.
-    return undefined;
+    return {};
   }
 }
 

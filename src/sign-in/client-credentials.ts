@@ -1,24 +1,22 @@
 import { advise, hooktrail } from '../advice.ts';
 import type { AccessToken } from '../secrets/vault.ts';
 import type { ClientProof } from './client-authentication.ts';
-import { mayPass, type ProviderAdvice } from './provider-failure.ts';
+import { mayPass, NEW_SIGN_IN, type ProviderAdvice, STORED } from './provider-failure.ts';
 import { type Provider, requestGrant } from './token-endpoint.ts';
 
 const NOT_ALLOWED = advise`ask whoever issued the client to allow it the grant client_credentials, or sign in as a person with ${hooktrail('login')}`;
 
-export const NEW_CLIENT: ProviderAdvice = {
-  again: 'run the same command again',
-  refused:
-    'check --client-id, and run the same command with --client-secret-stdin and the right client secret',
+const REQUEST_ADVICE = {
   notAllowed: NOT_ALLOWED,
   badRequest: advise`check --client-id, the client secret and --scope; or ${NOT_ALLOWED}`,
 };
 
+export const NEW_CLIENT: ProviderAdvice = { ...NEW_SIGN_IN, ...REQUEST_ADVICE };
+
 export const STORED_CLIENT: ProviderAdvice = {
-  again: 'run the command again later: the sign-in is kept',
+  ...REQUEST_ADVICE,
+  again: STORED.again,
   refused: advise`check --client-id, and run ${hooktrail('login --client-credentials --client-secret-stdin')} with the right client secret`,
-  notAllowed: NOT_ALLOWED,
-  badRequest: advise`check --client-id, the client secret and --scope; or ${NOT_ALLOWED}`,
 };
 
 /**

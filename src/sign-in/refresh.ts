@@ -2,7 +2,7 @@ import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { type HooktrailError, NotSignedInError } from '../errors.ts';
 import { TransportError } from '../http/transport.ts';
-import { type HeldLock, withLock } from '../lock/lock.ts';
+import { withLock } from '../lock/lock.ts';
 import type { AccessToken, Secrets, Vault } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { storedProof } from './client-authentication.ts';
@@ -13,6 +13,7 @@ import type { SignInLock } from './sign-in-lock.ts';
 import {
   LONGEST_REFRESH_MS,
   markSpending,
+  type RefreshLock,
   readUnmarked,
   removeMark,
   requireLock,
@@ -30,8 +31,6 @@ export interface RefreshParts {
   /** True if it has not expired, which suffices if there is no way to get another. */
   readonly lasts: (access: AccessToken) => boolean;
 }
-
-type RefreshLock = Pick<HeldLock, 'holder' | 'conditionOf' | 'isStillHeld'>;
 
 const LOGIN = advise`run ${hooktrail('login')}`;
 
@@ -181,15 +180,23 @@ async function afterFailure(failed: FailedSpend, parts: RefreshParts) {
  */
 async function finalError(
   { error, refreshToken, isAnswerLost }: FailedSpend,
-  { refusal, context }: RefreshParts,
+  parts: RefreshParts,
 ): Promise<unknown> {
   if (!(error instanceof RefusedGrantError)) return error;
   const isEnded = error.error === 'invalid_grant';
   const details = isEnded && isAnswerLost ? [...error.details, LOST] : error.details;
-  const refused = { of: isEnded ? 'sign-in' : 'client', at: context.clock.now(), details } as const;
-  // Without the note, the next command asks once more.
-  await refusal.write({ refreshToken }, refused).catch(() => undefined);
+  await noteRefusal(parts, { refreshToken }, isEnded ? 'sign-in' : 'client', details);
   return isEnded ? endedSignIn(details, error) : error;
+}
+
+async function noteRefusal(
+  { refusal, context }: RefreshParts,
+  stored: Secrets,
+  of: 'sign-in' | 'client',
+  details: readonly string[],
+): Promise<void> {
+  // Without the note, the next command asks once more.
+  await refusal.write(stored, { of, at: context.clock.now(), details }).catch(() => undefined);
 }
 
 /** Gets another access token as the client itself. Nothing is spent, so a failure loses nothing. */
@@ -206,10 +213,7 @@ async function renewAsClient(
     const access = await requestAsClient({ ...provider, advice: STORED_CLIENT }, proof);
     return await storeGrant({ access, refreshToken: undefined }, stored, parts, lock);
   } catch (error) {
-    if (error instanceof RefusedGrantError) {
-      const refused = { of: 'client', at: context.clock.now(), details: error.details } as const;
-      await parts.refusal.write(stored, refused).catch(() => undefined);
-    }
+    if (error instanceof RefusedGrantError) await noteRefusal(parts, stored, 'client', error.details);
     throw error;
   }
 }

@@ -8,7 +8,7 @@ import { openVault } from '../secrets/stored-sign-ins.ts';
 import { bindingHash } from '../secrets/vault.ts';
 import { settingNames, urlText } from '../settings/setting-names.ts';
 import { readConfig, type SavedConfig, type Settings } from '../settings/settings.ts';
-import { type ProofMethod, storedMethod } from './client-authentication.ts';
+import { claimsOf, type ProofMethod, storedMethod } from './client-authentication.ts';
 import { RefusalNote } from './refusal-note.ts';
 import { bindingOf, givenToken, openSession, savedSettings, withoutSignIn, withService } from './session.ts';
 import { abandonedMark } from './spending-mark.ts';
@@ -138,13 +138,9 @@ const NAMES = ['preferred_username', 'email', 'name', 'sub'] as const;
 
 /** Returns the subject of a JSON Web Token; not verified, since nothing depends on it. */
 function subjectOf(token: string | undefined): string | null {
-  try {
-    const claims = JSON.parse(Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString('utf8'));
-    const name = NAMES.map((claim) => claims[claim]).find((value) => typeof value === 'string' && value);
-    return name === undefined ? null : name.slice(0, 200);
-  } catch {
-    return null;
-  }
+  const claims = claimsOf(token ?? '');
+  const name = NAMES.map((claim) => claims[claim]).find((value) => typeof value === 'string' && value);
+  return typeof name === 'string' ? name.slice(0, 200) : null;
 }
 
 /** Warns of an unknown profile, or of variables that override it: they are easily forgotten. */

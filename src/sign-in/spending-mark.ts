@@ -14,14 +14,14 @@ import { storeSurely } from './store-surely.ts';
  * process sends it.
  */
 
-type Lock = Pick<HeldLock, 'holder' | 'conditionOf' | 'isStillHeld'>;
+export type RefreshLock = Pick<HeldLock, 'holder' | 'conditionOf' | 'isStillHeld'>;
 type Parts = { readonly vault: Vault; readonly context: Pick<Context, 'clock' | 'lockRhythm' | 'machine'> };
 
 /** Another process holds the lock now. Nothing was spent. */
 export class TakenOverError extends ServiceError {}
 
 /** Throws `TakenOverError` if this process no longer holds the lock, such as after it was suspended. */
-export async function requireLock(lock: Lock): Promise<void> {
+export async function requireLock(lock: RefreshLock): Promise<void> {
   if (await lock.isStillHeld()) return;
   throw new TakenOverError('another process took over refreshing the sign-in', {
     next: 'run the command again',
@@ -41,7 +41,7 @@ const LOOK_MS = 200;
 export async function markSpending(
   stored: Secrets & { readonly refreshToken: string },
   { vault, context }: Parts,
-  lock: Lock,
+  lock: RefreshLock,
 ): Promise<void> {
   const token = hash('sha256', stored.refreshToken);
   const spending: Spending = { token, holder: lock.holder, since: context.clock.now() };
@@ -50,7 +50,7 @@ export async function markSpending(
 }
 
 /** Removes this process's mark from a token that is not spent, or that nobody can spend. */
-export async function removeMark({ vault, context }: Parts, { holder }: Lock): Promise<void> {
+export async function removeMark({ vault, context }: Parts, { holder }: RefreshLock): Promise<void> {
   const stored = await vault.read().catch(() => undefined);
   if (stored === undefined || stored.spending?.holder.nonce !== holder.nonce) return;
   // On failure, the next command reports that the token may be spent.
@@ -63,7 +63,7 @@ export async function removeMark({ vault, context }: Parts, { holder }: Lock): P
  */
 export async function readUnmarked(
   { vault, context }: Parts,
-  lock: Lock,
+  lock: RefreshLock,
   isDone: (stored: Secrets) => boolean,
 ): Promise<Secrets | undefined> {
   const { silence } = context.lockRhythm ?? RHYTHM;

@@ -10,12 +10,12 @@ import {
   parseSetting,
   type SettingName,
   settingNames,
-  urlText,
   withoutQuotes,
   withScheme,
 } from '../../settings/setting-names.ts';
 import { missingSettings, readConfig, type Settings } from '../../settings/settings.ts';
 import { canPrompt, confirm, promptSecret, promptText } from '../../terminal/prompt.ts';
+import { authorizationUrl } from '../authorization.ts';
 import { audienceOf, type ClientProof, givenProof, wantedMethod } from '../client-authentication.ts';
 import { BOUND, type BoundSettings, bindingOf, savedSettings } from '../session.ts';
 import { OPTIONAL_LIMITS, type Provider, send, withProvider } from '../token-endpoint.ts';
@@ -141,7 +141,7 @@ async function checkProvider(
   attempt: Attempt,
   next = 'check --auth-url if the browser says so too',
 ): Promise<boolean> {
-  const url = new URL(`${urlText(settings.authUrl)}/connect/authorize`);
+  const url = authorizationUrl(settings, {});
   const { signal } = attempt.context;
   const ask = (provider: Provider) => send(provider, { method: 'GET', url, signal, keepBytes: 0 });
   const { status } = await withProvider({ clientId: '', ...settings }, attempt, ask, FIRST_PAGE);

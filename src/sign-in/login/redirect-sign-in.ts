@@ -5,13 +5,14 @@ import type { Reporter } from '../../terminal/reporter.ts';
 import {
   type AuthorizationAnswer,
   type AuthorizationRequest,
+  authorizationUrl,
   checkResponse,
   createAuthorizationRequest,
   issuerText,
 } from '../authorization.ts';
 import type { ClientProof } from '../client-authentication.ts';
 import { pastedBeside, receivePasted } from '../pasted-redirect.ts';
-import { NEW_SIGN_IN } from '../provider-failure.ts';
+import { CHECK_ADDRESS, NEW_SIGN_IN } from '../provider-failure.ts';
 import { promisesIssuer, requiredPushEndpoint } from '../provider-metadata.ts';
 import {
   listenForRedirect,
@@ -86,13 +87,12 @@ async function pushIfRequired(
   if (endpoint === 'none')
     throw new NotSignedInError('the identity provider requires pushed authorization requests', {
       details: ['its metadata names no pushed_authorization_request_endpoint of its own'],
-      next: 'check --auth-url (HOOKTRAIL_AUTH_URL)',
+      next: CHECK_ADDRESS,
     });
   const pushed = await pushAuthorizationRequest(provider, proof, endpoint, request.url.searchParams);
-  const url = new URL(`${urlText(provider.settings.authUrl)}/connect/authorize`);
   // RFC 9126 section 4: the other parameters were pushed.
   const parameters = { client_id: provider.settings.clientId, request_uri: pushed.request_uri };
-  url.search = new URLSearchParams(parameters).toString().replaceAll('+', '%20');
+  const url = authorizationUrl(provider.settings, parameters);
   return { ...request, url, validSeconds: pushed.expires_in || undefined };
 }
 
