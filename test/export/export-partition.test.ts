@@ -58,23 +58,23 @@ const allIds = ({ control }: Exporting) => control.store.newestIds(control.store
 
 describe('events export --partition day', () => {
   test.each([[[]], [['--gzip']]])('puts each event into the folder of its day in UTC %j', async (gzip) => {
-    await using at = await startPartitioned({ events: 200 });
+    await using at = await startPartitioned({ events: 100 });
     const { code, stderr } = await at.export(...small, ...gzip);
     const { parts, ...manifest } = await at.manifest();
     const names = Object.keys(await at.files());
     expect([code, stderr]).toEqual([
       0,
-      `exported: 200 events in ${names.length} files in ${at.directory}, all that match before ${manifest['pin']}\n`,
+      `exported: 100 events in ${names.length} files in ${at.directory}, all that match before ${manifest['pin']}\n`,
     ]);
     expect(names.every((name) => /^date=[-\d]{10}\/part-\d{6}\.ndjson(\.gz)?$/.test(name))).toBe(true);
     expect(names.every((name) => name.endsWith('.gz'))).toBe(gzip.length > 0);
     expect((await at.folders()).length).toBeGreaterThan(20);
-    expect(manifest).toMatchObject({ version: 1, partition: 'day', events: 200 });
+    expect(manifest).toMatchObject({ version: 1, partition: 'day', events: 100 });
     expect(parts.map(({ file }) => file)).toEqual(expect.arrayContaining(names));
     await at.expectSorted();
     await at.expectSame();
     await at.expectSame('--failed', '--since', '3d');
-    expect((await at.export(...small, ...gzip)).stderr).toMatch(/^verified: 200 events in \d+ files/);
+    expect((await at.export(...small, ...gzip)).stderr).toMatch(/^verified: 100 events in \d+ files/);
   });
 
   test('is another export than one without folders, and takes day alone', async () => {

@@ -70,14 +70,14 @@ test('lines that end with CR LF are read', async () => {
 });
 
 test('a file of several pieces is read to its last whole line, also a line that is longer than a piece', async () => {
-  const lines = Array.from({ length: 200_000 }, (_, number) => `${keyOf(number)} 1795176000\n`);
+  const lines = Array.from({ length: 80_000 }, (_, number) => `${keyOf(number)} 1795176000\n`);
   const long = `# ${'x'.repeat(9_000_000)}\n`;
-  const whole = lines.slice(0, 100_000).join('') + long + lines.slice(100_000).join('');
+  const whole = lines.slice(0, 40_000).join('') + long + lines.slice(40_000).join('');
   const { ids, damaged, end } = await recordsIn(`${whole}${keyOf(7)} 17`);
   expect([ids.length, ids[0], ids.at(-1), damaged, end]).toEqual([
-    200_000,
+    80_000,
     [keyOf(0), 1795176000],
-    [keyOf(199_999), 1795176000],
+    [keyOf(79_999), 1795176000],
     0,
     whole.length,
   ]);
