@@ -8,7 +8,7 @@ import {
   SHOWN_NAMES,
   type TypedFilters,
 } from '../filters/event-filters.ts';
-import { type Condition, fileOfValues } from '../items/item-conditions.ts';
+import type { Condition } from '../items/item-conditions.ts';
 import type { Query } from '../paging/event-query.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
@@ -188,8 +188,8 @@ export function identityOfFilters(filters: EventFilters): TypedFilters {
 }
 
 /** Conditions with equal texts and checksums select the same events. */
-function conditionIdentity({ text, alternatives = [] }: Condition): string {
-  if (fileOfValues(text) === undefined) return text;
+function conditionIdentity({ text, file, alternatives = [] }: Condition): string {
+  if (file === undefined) return text;
   const values = [...new Set(alternatives.map((alternative) => alternative.text))].sort();
   const checksum = hash('sha256', JSON.stringify(values)).slice(0, 16);
   return `${text} (${values.length === 1 ? '1 value' : `${values.length} values`}, checksum ${checksum})`;

@@ -26,6 +26,8 @@ export interface Condition {
   /** Local time, for payload times without an offset. Undefined for fields that are always UTC. */
   readonly wall?: Moment | undefined;
   readonly alternatives?: readonly Condition[];
+  /** The file that the alternatives are from. */
+  readonly file?: string;
 }
 
 /** Reads the values of `in @FILE`, one per line. Throws `UsageError`. */
@@ -167,7 +169,8 @@ function parseMembership(
     throw invalid(given, 'the values in ( ) are parted by commas; one with a comma is in JSON quotes');
   if (values.length === 0) throw invalid(given, `${operator} needs a value`, formOfIn(flag));
   const alternatives = values.map((value) => equality(field, value, given));
-  return { text, field, operator, value: '', quoted: false, instant: undefined, alternatives };
+  const condition = { text, field, operator, value: '', quoted: false, instant: undefined, alternatives };
+  return list === undefined ? { ...condition, file } : condition;
 }
 
 function equality(field: FieldPath, text: string, given: Given): Condition {
@@ -341,10 +344,6 @@ export function isMembership(text: string): boolean {
 }
 
 export function refuseFileOfValues(condition: string, flag: string): void {
-  const file = fileOfValues(condition);
-  if (file !== undefined) refuseFiles(file, flag);
-}
-
-export function fileOfValues(condition: string): string | undefined {
-  return membershipIn(condition)?.file || undefined;
+  const membership = membershipIn(condition);
+  if (membership?.file) refuseFiles(membership.file, flag);
 }
