@@ -9,17 +9,7 @@ import { withLock } from '../lock/lock.ts';
 import { askPassphrase } from './file-vault.ts';
 import { openKeychain } from './keychain.ts';
 import { KeychainError } from './keychain-error.ts';
-import {
-  damageOf,
-  decryptFile,
-  encryptFile,
-  type FileKey,
-  fileKey,
-  generateKey,
-  newFileKey,
-  sealKindIn,
-  sealKindOf,
-} from './sealed-file.ts';
+import { damageOf, FileSeal, generateKey, sealKindIn, sealKindOf } from './sealed-file.ts';
 import {
   deleteSecretFile,
   listRescued,
@@ -49,7 +39,6 @@ export type ApiTokens = ReturnType<typeof openApiTokens>;
  */
 export function openApiTokens({ profile, store }: TokenStore, context: Context) {
   let secret: string | undefined;
-  let sealing: FileKey | undefined;
 
   const readKey = async () => (await openKeychain(context)).get(keyAccount(profile));
   const findSecret = async () =>
@@ -68,11 +57,10 @@ export function openApiTokens({ profile, store }: TokenStore, context: Context) 
     // Without the lock, two processes could each make a key, and the tokens under one of them would be lost.
     return await withLock(keyAccount(profile), context, makeKey);
   };
-  const keyToSeal = async () => {
+  const fileSeal = new FileSeal(async () => {
     secret ??= await requireSecret();
-    sealing ??= await newFileKey(secret);
-    return sealing;
-  };
+    return secret;
+  });
 
   const of = (subscription?: string) => {
     const owner = ownerName(profile, subscription);
@@ -80,12 +68,12 @@ export function openApiTokens({ profile, store }: TokenStore, context: Context) 
     const bound = JSON.stringify(['api-token', owner]);
     const seal = async (token: string) => {
       const content: StoredToken = copies.dated({ token });
-      return encryptFile(await keyToSeal(), JSON.stringify(content), bound);
+      return await fileSeal.seal(JSON.stringify(content), bound);
     };
     const open = async (file: Buffer, place: string): Promise<StoredToken> => {
       secret ??= await findSecret();
       if (secret !== undefined && !damageOf(file) && sealKindIn(file) === sealKindOf(secret)) {
-        const text = decryptFile(await fileKey(secret, file), file, bound);
+        const text = await fileSeal.open(secret, file, bound);
         if (text !== undefined) return JSON.parse(text) as StoredToken;
       }
       throw unreadable(place, subscription, store);
@@ -125,7 +113,7 @@ export function openApiTokens({ profile, store }: TokenStore, context: Context) 
     /** Checks that a token can be saved, before the service makes one. Throws the store's own error. */
     async probe(): Promise<void> {
       await checkStore(store, context);
-      await keyToSeal();
+      await fileSeal.prepare();
       const file = path.join(tokenFolder(context), `${profile}~probe${ENDING}`);
       await writeSecretFile(file, new Uint8Array(1_024), context.machine);
       await deleteSecretFile(file);

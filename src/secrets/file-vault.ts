@@ -8,16 +8,7 @@ import { settingNames } from '../settings/setting-names.ts';
 import { readConfig } from '../settings/settings.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 import { givenSecret, isSecretGiven, secretOfFile } from './given-secret.ts';
-import {
-  damageOf,
-  decryptFile,
-  encryptFile,
-  type FileKey,
-  fileKey,
-  newFileKey,
-  sealKindIn,
-  sealKindOf,
-} from './sealed-file.ts';
+import { damageOf, FileSeal, sealKindIn, sealKindOf } from './sealed-file.ts';
 import { openSecretCopies, probeSecretFolder } from './secret-files.ts';
 import {
   type Binding,
@@ -32,24 +23,12 @@ import {
 export function openFileVault(binding: Binding, context: PassphraseContext): Vault {
   const bound = bindingText(binding);
   const copies = openSecretCopies(binding, 'vault', context);
-  let sealKey: FileKey | undefined;
   let isAnew = false;
-
-  const keyToSeal = async () => {
-    const use = { isNew: true, offersKey: isAnew };
-    sealKey ??= await newFileKey(await askPassphrase(binding.profile, context, use));
-    return sealKey;
-  };
-  const seal = async (secrets: Secrets) => {
-    const content = JSON.stringify(copies.dated(secrets));
-    return encryptFile(await keyToSeal(), content, bound);
-  };
-  const decrypted = async (given: string, file: Buffer) => {
-    const key = await fileKey(given, file, sealKey);
-    const text = decryptFile(key, file, bound);
-    if (text !== undefined) sealKey = key;
-    return text;
-  };
+  const fileSeal = new FileSeal(() =>
+    askPassphrase(binding.profile, context, { isNew: true, offersKey: isAnew }),
+  );
+  const seal = (secrets: Secrets) => fileSeal.seal(JSON.stringify(copies.dated(secrets)), bound);
+  const decrypted = (given: string, file: Buffer) => fileSeal.open(given, file, bound);
   const open = async (file: Buffer, place: string) => {
     const damage = damageOf(file);
     if (damage) throw damaged(damage, place);
@@ -72,7 +51,7 @@ export function openFileVault(binding: Binding, context: PassphraseContext): Vau
       await probeSecretFolder(context);
       isAnew = anew;
       // Detect an unreadable file or a missing passphrase before a browser opens or a token is spent.
-      if ((await read()) === undefined) await keyToSeal();
+      if ((await read()) === undefined) await fileSeal.prepare();
     },
     async write(secrets) {
       await copies.write(await seal(secrets));

@@ -37,8 +37,8 @@ const derive = promisify(scrypt) as (
   options: ScryptOptions,
 ) => Promise<Buffer>;
 
-/** A key with the header that it was derived from, to save deriving it again for the next write. */
-export interface FileKey {
+/** A key with the header that it was derived from. */
+interface FileKey {
   readonly header: Buffer;
   readonly key: Buffer;
 }
@@ -60,28 +60,61 @@ export function sealKindIn(file: Buffer): SealKind {
   return file.subarray(0, MAGIC_BYTES).equals(MAGIC.key) ? 'key' : 'passphrase';
 }
 
-export async function newFileKey(passphrase: string): Promise<FileKey> {
+/**
+ * Seals and opens files. Keeps the latest key, since deriving one from a passphrase takes a third of a
+ * second.
+ */
+export class FileSeal {
+  readonly #askPassphrase: () => Promise<string>;
+  #latest: FileKey | undefined;
+
+  /** `askPassphrase` gives the passphrase or key to seal with, unless a file has been opened before. */
+  constructor(askPassphrase: () => Promise<string>) {
+    this.#askPassphrase = askPassphrase;
+  }
+
+  async prepare(): Promise<FileKey> {
+    this.#latest ??= await newFileKey(await this.#askPassphrase());
+    return this.#latest;
+  }
+
+  /** A file opens only with the `binding` that it was sealed with. */
+  async seal(plaintext: string, binding: string): Promise<Buffer> {
+    return encryptFile(await this.prepare(), plaintext, binding);
+  }
+
+  /**
+   * `passphrase` must be of the kind that sealed the file. Returns undefined if it is wrong, or if somebody
+   * altered the file and repaired the checksum.
+   */
+  async open(passphrase: string, file: Buffer, binding: string): Promise<string | undefined> {
+    const header = file.subarray(0, HEADER_BYTES);
+    const latest = this.#latest;
+    const key = latest?.header.equals(header) ? latest : await fileKey(passphrase, header);
+    const text = decryptFile(key, file, binding);
+    if (text !== undefined) this.#latest = key;
+    return text;
+  }
+}
+
+async function newFileKey(passphrase: string): Promise<FileKey> {
   return await fileKey(passphrase, Buffer.concat([MAGIC[sealKindOf(passphrase)], randomBytes(SALT_BYTES)]));
 }
 
-/** `passphrase` must be of the kind that sealed the file; `known` is returned if it fits. */
-export async function fileKey(passphrase: string, file: Buffer, known?: FileKey): Promise<FileKey> {
-  const header = file.subarray(0, HEADER_BYTES);
-  if (known?.header.equals(header)) return known;
+async function fileKey(passphrase: string, header: Buffer): Promise<FileKey> {
   const salt = header.subarray(MAGIC_BYTES);
-  if (sealKindIn(file) === 'passphrase') return { header, key: await derive(passphrase, salt, 32, SCRYPT) };
+  if (sealKindIn(header) === 'passphrase') return { header, key: await derive(passphrase, salt, 32, SCRYPT) };
   const secret = Buffer.from(passphrase.slice('htk1-'.length), 'base64url');
   return { header, key: Buffer.from(hkdfSync('sha256', secret, salt, 'hooktrail secrets', 32)) };
 }
 
-export function encryptFile({ header, key }: FileKey, plaintext: string, binding: string): Buffer {
+function encryptFile({ header, key }: FileKey, plaintext: string, binding: string): Buffer {
   const sealed = seal(key, Buffer.from(plaintext), Buffer.concat([header, Buffer.from(binding)]));
   const content = Buffer.concat([header, sealed]);
   return Buffer.concat([content, checksum(content)]);
 }
 
-/** Returns undefined if the key is wrong, or if somebody altered the file and repaired the checksum. */
-export function decryptFile({ header, key }: FileKey, file: Buffer, binding: string): string | undefined {
+function decryptFile({ header, key }: FileKey, file: Buffer, binding: string): string | undefined {
   const sealed = file.subarray(header.length, -CHECKSUM_BYTES);
   return unseal(key, sealed, Buffer.concat([header, Buffer.from(binding)]))?.toString('utf8');
 }

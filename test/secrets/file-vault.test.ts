@@ -4,7 +4,7 @@ import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Context } from '../../src/context.ts';
-import { encryptFile, generateKey, newFileKey, sealKindOf } from '../../src/secrets/sealed-file.ts';
+import { FileSeal, generateKey, sealKindOf } from '../../src/secrets/sealed-file.ts';
 import {
   deleteSecretFile,
   listRescued,
@@ -368,8 +368,7 @@ test('a file cut short anywhere is noticed', async () => {
   // Intact, but with something else in it.
   await writeFile(
     place,
-    encryptFile(
-      await newFileKey(KEY),
+    await new FileSeal(async () => KEY).seal(
       'no secrets',
       JSON.stringify(['default', binding.authUrl, 'client', binding.serviceOrigin]),
     ),

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { decryptFile, fileKey } from '../../src/secrets/sealed-file.ts';
+import { FileSeal } from '../../src/secrets/sealed-file.ts';
 import { bindingText } from '../../src/secrets/vault.ts';
 import { forEachTest } from './each-test.ts';
 import { createHome } from './home.ts';
@@ -96,10 +96,11 @@ export async function startRefreshing(options: SandboxOptions = {}) {
         serviceOrigin: new URL(baseUrl).origin,
       });
       const folder = path.join(HOOKTRAIL_CONFIG_DIR, 'secrets');
+      const fileSeal = new FileSeal(async () => HOOKTRAIL_PASSPHRASE);
       const contents = new Map<string, unknown>();
       for (const name of (await readdir(folder)).sort()) {
         const file = await readFile(path.join(folder, name));
-        const text = decryptFile(await fileKey(HOOKTRAIL_PASSPHRASE, file), file, binding);
+        const text = await fileSeal.open(HOOKTRAIL_PASSPHRASE, file, binding);
         const { written, ...secrets } = JSON.parse(text ?? 'null');
         contents.set(name, secrets);
       }
