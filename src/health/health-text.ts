@@ -102,11 +102,21 @@ interface TableOptions {
   readonly context: Pick<Context, 'stdout' | 'environment' | 'machine'>;
 }
 
-function healthTable(report: HealthReport, { zone }: EventFilters, { isOver, context }: TableOptions): Table {
+interface HealthColumn {
+  readonly head: Table['heads'][number];
+  readonly cell: (row: Health) => string;
+}
+
+function healthTable(report: HealthReport, filters: EventFilters, options: TableOptions): Table {
+  const columns = [...receiverColumns(report, options), ...deliveryColumns(report, filters, options)];
+  return {
+    heads: columns.map(({ head }) => head),
+    rows: report.rows.map((row) => columns.map(({ cell }) => cell(row))),
+  };
+}
+
+function receiverColumns({ rows, by }: HealthReport, { context }: TableOptions): HealthColumn[] {
   const { isTerminal } = context.stdout;
-  const unicode = takesUnicode(context);
-  const { rows, by } = report;
-  const time = (instant: Instant | undefined) => zone.shown(toSeconds(instant));
   const isNamed = rows.some(({ who }) => who !== null);
   const hasAddress = rows.some(({ address }) => address !== null);
   // Shared names do not identify rows.
@@ -115,51 +125,81 @@ function healthTable(report: HealthReport, { zone }: EventFilters, { isOver, con
     new Set(rows.map(({ who }) => who)).size === rows.length &&
     !rows.some(({ isShared }) => isShared);
   const isByAddress = hasAddress && !isByName;
-  const forHead = isByAddress ? secondReceiver(FOR_HEAD) : FOR_HEAD;
-  const addressHead = isByAddress ? ADDRESS_HEAD : secondReceiver(ADDRESS_HEAD);
-  const hasErrors = rows.some(({ lastError }) => lastError !== undefined);
-  const isSilent = rows.some(({ silentSince }) => silentSince !== undefined);
-  const silent = ({ silentSince, usualGapSeconds = 0 }: Health) => {
-    if (!silentSince) return NONE;
-    const length = lengthText(milliseconds(report.before) - milliseconds(silentSince));
-    return `${length}, usually every ${rhythmText(1000 * usualGapSeconds)}`;
+  const rank = isByName || isByAddress ? { ...SECOND_ID, restoreOrder: 2 } : {};
+  const named: HealthColumn = {
+    head: isByAddress ? secondReceiver(FOR_HEAD) : FOR_HEAD,
+    cell: ({ who }) => who ?? NONE,
   };
+  const addressed: HealthColumn = {
+    head: isByAddress ? ADDRESS_HEAD : secondReceiver(ADDRESS_HEAD),
+    cell: (row) => addressOf(row, isTerminal),
+  };
+  const valued = by.map(({ steps, text }, index): HealthColumn => {
+    const head = whoHead(by.length > 1 ? text : (steps.at(-1) as string));
+    return {
+      head: { ...head, ...rank },
+      cell: ({ values }) => (values[index] === null ? NONE : anyText(values[index])),
+    };
+  });
+  return [...(isNamed ? [named] : []), ...(hasAddress ? [addressed] : []), ...valued];
+}
+
+function deliveryColumns(
+  { rows, before }: HealthReport,
+  { zone }: EventFilters,
+  { isOver, context }: TableOptions,
+): HealthColumn[] {
+  const unicode = takesUnicode(context);
+  const time = (instant: Instant | undefined) => zone.shown(toSeconds(instant));
+  const isSilent = rows.some(({ silentSince }) => silentSince !== undefined);
   const isFailing = rows.some(({ failingSince }) => failingSince !== undefined);
-  return {
-    heads: [
-      ...(isNamed ? [forHead] : []),
-      ...(hasAddress ? [addressHead] : []),
-      ...by.map(({ steps, text }) => ({
-        ...whoHead(by.length > 1 ? text : (steps.at(-1) as string)),
-        ...(isByName || isByAddress ? { ...SECOND_ID, restoreOrder: 2 } : {}),
-      })),
-      { title: isOver ? 'state then' : 'state', kind: 'status' },
-      { title: 'failed', kind: 'number' },
-      ...(isSilent ? [{ title: 'silent for', kind: 'text' as const }] : []),
-      {
+  const hasErrors = rows.some(({ lastError }) => lastError !== undefined);
+  const silent: HealthColumn = {
+    head: { title: 'silent for', kind: 'text' },
+    cell: (row) => silenceText(row, before),
+  };
+  const error: HealthColumn = {
+    head: { ...ERROR_HEAD, spare: RANKS.error },
+    cell: ({ lastError }) => lastError ?? NONE,
+  };
+  return [
+    {
+      head: { title: isOver ? 'state then' : 'state', kind: 'status' },
+      cell: (row) => (isQuiet(row) ? 'no events' : row.state),
+    },
+    {
+      head: { title: 'failed', kind: 'number' },
+      cell: ({ failed, events }) => `${grouped(failed)} of ${grouped(events)}`,
+    },
+    ...(isSilent ? [silent] : []),
+    {
+      head: {
         title: isOver ? 'failing from' : 'failing since',
         kind: 'time',
         spare: isFailing ? 0 : RANKS.empty,
       },
-      { title: 'last failure', kind: 'time', spare: RANKS.lastFailure },
-      ...(hasErrors ? [{ ...ERROR_HEAD, spare: RANKS.error }] : []),
-      { title: 'last success', kind: 'time', spare: RANKS.lastSuccess },
-      { title: 'last ten', kind: 'text', spare: RANKS.lastTen, least: 10 },
-    ],
-    rows: rows.map((row) => [
-      ...(isNamed ? [row.who ?? NONE] : []),
-      ...(hasAddress ? [addressOf(row, isTerminal)] : []),
-      ...row.values.map((value) => (value === null ? NONE : anyText(value))),
-      isQuiet(row) ? 'no events' : row.state,
-      `${grouped(row.failed)} of ${grouped(row.events)}`,
-      ...(isSilent ? [silent(row)] : []),
-      `${time(row.failingSince)}${row.edge ? OR_EARLIER : ''}`,
-      time(row.lastFailed),
-      ...(hasErrors ? [row.lastError ?? NONE] : []),
-      time(row.lastSuccess),
-      recentMarks(row.recent, unicode),
-    ]),
-  };
+      cell: ({ failingSince, edge }) => `${time(failingSince)}${edge ? OR_EARLIER : ''}`,
+    },
+    {
+      head: { title: 'last failure', kind: 'time', spare: RANKS.lastFailure },
+      cell: ({ lastFailed }) => time(lastFailed),
+    },
+    ...(hasErrors ? [error] : []),
+    {
+      head: { title: 'last success', kind: 'time', spare: RANKS.lastSuccess },
+      cell: ({ lastSuccess }) => time(lastSuccess),
+    },
+    {
+      head: { title: 'last ten', kind: 'text', spare: RANKS.lastTen, least: 10 },
+      cell: ({ recent }) => recentMarks(recent, unicode),
+    },
+  ];
+}
+
+function silenceText({ silentSince, usualGapSeconds = 0 }: Health, before: Instant): string {
+  if (!silentSince) return NONE;
+  const length = lengthText(milliseconds(before) - milliseconds(silentSince));
+  return `${length}, usually every ${rhythmText(1000 * usualGapSeconds)}`;
 }
 
 export function recentMarks(recent: string, unicode: boolean): string {
