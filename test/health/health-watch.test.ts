@@ -341,6 +341,25 @@ describe('events health --watch', () => {
     );
   });
 
+  test('reports a change without its cause when that takes more than ten seconds to find', async () => {
+    await using at = await startSearching({ events: 0 });
+    const program = watch(at, ['--ndjson', '--by', 'eventType']);
+    await started(program);
+    const isLookedFor = new Promise<void>((resolve) => {
+      const run = () => {
+        at.control.fault('events', ...times(20, { kind: 'stall' }));
+        resolve();
+      };
+      at.control.fault('event-types', { kind: 'run', run });
+    });
+    add(at, 'SFFF');
+    await isLookedFor;
+    clock.advance(10_000);
+    await program.printed('stdout', /"change":"failing"/);
+    const [change] = valuesIn((await stopped(program)).stdout);
+    expect(change).toMatchObject({ change: 'failing', cause: null });
+  });
+
   test('prints text for people', async () => {
     await using at = await startSearching({ events: 0 });
     add(at, 'SFFF');

@@ -67,18 +67,12 @@ async function causeOf(
   const isRun = change === 'failing' || (change === 'recovered' && previous === 'failing');
   if (!isRun || !filters) return null;
   const within = new EventFilters({ ...filters, ...boundsOf(since, until) });
-  const inTime = new AbortController();
   const over = new AbortController();
-  const limit = context.clock.sleep(CAUSE_LIMIT_MS, inTime.signal).then(
-    () => over.abort(new Error('the time for a cause is over')),
-    () => undefined,
-  );
+  const cancel = context.clock.startTimer(CAUSE_LIMIT_MS, () => over.abort());
   const signal = AbortSignal.any([context.signal, over.signal]);
   const call = { settings, context: { ...context, signal }, reporter: silenced(reporter) };
-  const explaining = explainEvents(call, { filters: within, from: undefined, concurrency });
   try {
-    const explained = await Promise.race([explaining, limit.then(() => undefined)]);
-    if (!explained) return null;
+    const explained = await explainEvents(call, { filters: within, from: undefined, concurrency });
     const run = reporter.runFlags;
     const commandOf = (cause: Parameters<typeof searchCommand>[0]) =>
       searchCommand(cause, explained, within).textFor(run);
@@ -88,8 +82,7 @@ async function causeOf(
     if (over.signal.aborted || error instanceof HooktrailError) return null;
     throw error;
   } finally {
-    inTime.abort();
-    explaining.catch(() => undefined);
+    cancel();
   }
 }
 
