@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 import { type Advice, type AdvisedCommand, hooktrail } from '../advice.ts';
-import { wordsOf } from './help-text.ts';
+import { rootOf, wordsOf } from './help-text.ts';
 
 /** One fault of the line, with the corrected words, or the next step if there is no likely correction. */
 export interface Correction {
@@ -30,8 +30,7 @@ export function helpOf(command: Command): AdvisedCommand {
 }
 
 export function optionsOf(command: Command): readonly Option[] {
-  let root = command;
-  while (root.parent) root = root.parent;
+  const root = rootOf(command);
   return root === command ? command.options : [...command.options, ...root.options];
 }
 

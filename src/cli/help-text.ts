@@ -43,9 +43,7 @@ export function fullHelp(command: Command, width: number): string {
     .map((child) => item(helper.subcommandTerm(child), child.description()));
   const shared = [...SHARED_BLOCKS, CONNECTION];
   const connection = options.get(CONNECTION);
-  let root = command;
-  while (root.parent) root = root.parent;
-  const global = `${flagsOf(root.options.filter(({ long }) => long !== '--version'))} --help`;
+  const global = `${flagsOf(rootOf(command).options.filter(({ long }) => long !== '--version'))} --help`;
   const lines = [
     usage,
     '',
@@ -104,6 +102,10 @@ export function shortHelp(command: TreeCommand, width: number): string {
     `${pathOf(command)} --help shows all ${command.commands.length > 0 ? 'commands' : 'flags'}`,
   ];
   return `${lines.join('\n')}\n`;
+}
+
+export function rootOf(command: Command): Command {
+  return command.parent ? rootOf(command.parent) : command;
 }
 
 export function pathOf(command: Command): string {

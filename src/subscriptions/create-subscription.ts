@@ -16,7 +16,7 @@ import { typesOnOffer } from './chosen-types.ts';
 import { askForToken, keepToken, lostToken, printOnce, tokenIn, warnOfSecondToken } from './new-token.ts';
 import { fateOf } from './request-fate.ts';
 import { givenNames } from './subscription-flags.ts';
-import { IS_ENABLED, idIn, SubscriptionText } from './subscription-text.ts';
+import { IS_ENABLED, idIn, valueIn } from './subscription-text.ts';
 
 export interface NewSubscription {
   readonly url: string;
@@ -125,7 +125,7 @@ async function printNew(
   reporter.success(`created a subscription of ${shown}; its Api-Token is saved in ${savedIn}`);
   reporter.notice(advise`next: ${hooktrail('webhooks listen --subscription', id)} expects it`);
   reporter.notice(advise`next: ${hooktrail('subscriptions token', id)} prints it, for a handler of your own`);
-  if (isOff(answer))
+  if (valueIn(answer.body, IS_ENABLED) === false)
     reporter.warning('the service made it switched off', {
       kind: 'service',
       next: advise`${hooktrail('subscriptions enable', id)} switches it on`,
@@ -178,12 +178,4 @@ async function idInList(callbackUrl: string, service: Service): Promise<string |
   const [one, another] = listed.filter((listing) => listing.callbackUrl === callbackUrl);
   const id = another === undefined ? one?.id : undefined;
   return id !== undefined && isGuid(id) ? id : undefined;
-}
-
-function isOff({ body }: HttpResponse): boolean {
-  try {
-    return SubscriptionText.of(body).value(IS_ENABLED) === false;
-  } catch {
-    return false;
-  }
 }

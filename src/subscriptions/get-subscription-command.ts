@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import { addListFlags, type FormatFlags, formatOptions, type OutputFlags } from '../formats/format-flags.ts';
 import type { SettingFlags } from '../settings/settings.ts';
+import { addSubscriptionArgument } from './subscription-flags.ts';
 
 interface Flags extends FormatFlags, OutputFlags, SettingFlags {}
 
@@ -17,7 +18,7 @@ export const examples = [
 ];
 
 export function declare(command: Command): void {
-  command.argument('<id>', 'the id of the subscription, or a part of its callback address');
+  addSubscriptionArgument(command);
   addListFlags(command);
 }
 

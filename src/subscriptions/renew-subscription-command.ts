@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import type { SettingFlags } from '../settings/settings.ts';
-import { addChangeFlags, type ChangeFlags } from './subscription-flags.ts';
+import { addChangeFlags, addSubscriptionArgument, type ChangeFlags } from './subscription-flags.ts';
 
 export const help = `
 Asks, gets another Api-Token, and saves it before anything is printed. The old
@@ -15,7 +15,7 @@ export const examples = [
 ];
 
 export function declare(command: Command): void {
-  command.argument('<id>', 'the id of the subscription, or a part of its callback address');
+  addSubscriptionArgument(command);
   addChangeFlags(command, 'subscriptionId, savedIn');
 }
 

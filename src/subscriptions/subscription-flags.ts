@@ -15,6 +15,10 @@ export interface ChangeFlags {
   readonly json?: true;
 }
 
+export function addSubscriptionArgument(command: Command): Command {
+  return command.argument('<id>', 'the id of the subscription, or a part of its callback address');
+}
+
 export function addChangeFlags(command: Command, json: string): void {
   command
     .option('--dry-run', 'show what would change, and write nothing')

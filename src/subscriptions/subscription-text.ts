@@ -189,9 +189,14 @@ function without(elements: readonly string[], others: readonly string[]): string
 
 /** Returns undefined if the member is not text, or if it is repeated. */
 export function idIn(body: Buffer): string | undefined {
+  const id = valueIn(body, ['subscriptionId']);
+  return typeof id === 'string' && id !== '' ? id : undefined;
+}
+
+/** Returns undefined also for a body that is not a subscription. */
+export function valueIn(body: Buffer, path: MemberPath): unknown {
   try {
-    const id = SubscriptionText.of(body).value(['subscriptionId']);
-    return typeof id === 'string' && id !== '' ? id : undefined;
+    return SubscriptionText.of(body).value(path);
   } catch {
     return undefined;
   }

@@ -5,6 +5,7 @@ import { UsageError } from '../errors.ts';
 import { pastedGuid } from '../items/guids.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
+import { addSubscriptionArgument } from './subscription-flags.ts';
 
 export const help = `
 Prints the Api-Token that \`subscriptions create\` or \`renew\` saved here, and
@@ -17,7 +18,7 @@ export const examples = [
 ];
 
 export function declare(command: Command): void {
-  command.argument('<id>', 'the id of the subscription, or a part of its callback address');
+  addSubscriptionArgument(command);
   addConnectionFlags(command);
 }
 

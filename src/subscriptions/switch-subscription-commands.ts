@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Call, CommandModule } from '../command.ts';
 import type { SettingFlags } from '../settings/settings.ts';
-import { addChangeFlags, type ChangeFlags } from './subscription-flags.ts';
+import { addChangeFlags, addSubscriptionArgument, type ChangeFlags } from './subscription-flags.ts';
 
 type SwitchCall = Call<ChangeFlags & SettingFlags>;
 
@@ -31,7 +31,7 @@ enable\` switches it on again.`,
 };
 
 function declare(command: Command): void {
-  command.argument('<id>', 'the id of the subscription, or a part of its callback address');
+  addSubscriptionArgument(command);
   addChangeFlags(command, 'subscriptionId, written, changes, subscription');
 }
 

@@ -2,15 +2,17 @@ import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import type { SettingFlags } from '../settings/settings.ts';
-import { addChangeFlags, type ChangeFlags, callbackUrl, givenNames, pointOut } from './subscription-flags.ts';
+import {
+  addChangeFlags,
+  addSubscriptionArgument,
+  type ChangeFlags,
+  callbackUrl,
+  givenNames,
+  pointOut,
+} from './subscription-flags.ts';
+import type { Update } from './update-subscription.ts';
 
-interface Flags extends ChangeFlags, SettingFlags {
-  readonly url?: string;
-  readonly addType?: readonly string[];
-  readonly removeType?: readonly string[];
-  readonly addMarketplace?: readonly string[];
-  readonly removeMarketplace?: readonly string[];
-}
+interface Flags extends ChangeFlags, SettingFlags, Update {}
 
 export const help = `
 Reads the subscription, shows what would change, and asks. Then it is written
@@ -29,8 +31,7 @@ export const examples = [
 ];
 
 export function declare(command: Command): void {
-  command
-    .argument('<id>', 'the id of the subscription, or a part of its callback address')
+  addSubscriptionArgument(command)
     .option('--url <url>', 'the address that deliveries go to from now on', callbackUrl)
     .option(
       '--add-type <name>',
