@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../context.ts';
 import { HEADER_LIMIT_BYTES, listenOnHost } from '../../http/local-server.ts';
@@ -49,61 +49,16 @@ const HALF_SENT_MS = 1_000;
 
 /** Listens for deliveries. Rejects with the system's error if it cannot bind the host and port. */
 export async function startReceiver(options: ReceiverOptions) {
-  const { host, port, maxBody, requestTimeout, health } = options;
+  const { host, port, requestTimeout } = options;
   const sockets = new Set<Socket>();
   const underWay = new Set<ServerResponse>();
   let stopping = false;
-
-  const isFromSender = ({ headers }: IncomingMessage) =>
-    options.isExpected(String(headers['api-token'] ?? ''));
-
-  const objection = async (request: IncomingMessage): Promise<Refusal | undefined> => {
-    const { url = '', headers } = request;
-    if (stopping) return refusals.stopping;
-    if (pathOf(url) !== options.path)
-      return (await isFromSender(request)) ? elsewhere(pathOf(url), options.path) : refusals.notFound;
-    if (request.method !== 'POST') return refusals.method;
-    if (!(await isFromSender(request))) return refusals.token;
-    return bodyObjection(headers, maxBody);
-  };
-
-  const reject = (refusal: Refusal): Refusal => {
-    // A stranger's request to another path is not meant as a delivery.
-    if (refusal !== refusals.notFound) options.onRejected(refusal.status, refusal.report);
-    return refusal;
-  };
-
-  const asksForHealth = ({ method = '', url = '' }: IncomingMessage): boolean =>
-    health !== undefined && pathOf(url) === health && ['GET', 'HEAD'].includes(method);
-
-  const deliveryIn = async (request: IncomingMessage): Promise<Delivery | Refusal> => {
-    const body = await readBody(request, maxBody);
-    if (body === undefined) return refusals.tooLarge;
-    const contentType = request.headers['content-type'];
-    try {
-      return readDelivery(body, { contentType, apiToken: options.token() });
-    } catch (error) {
-      if (!(error instanceof BodyError)) throw error;
-      return refuse(400, 'body.invalid', error.message);
-    }
-  };
-
-  const answerTo = async (request: IncomingMessage): Promise<Answer> => {
-    if (asksForHealth(request)) return { status: 200, content: options.report() };
-    const refusal = await objection(request);
-    if (refusal) return reject(refusal);
-    const delivery = await deliveryIn(request);
-    if ('status' in delivery) return reject(delivery);
-    const { outcome, error } = await options.accept(delivery);
-    if (outcome === 'refused') return error ? refusals.notAccepted : refusals.handler;
-    return { status: 200, content: { outcome } };
-  };
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const began = options.clock.elapsed();
     underWay.add(response);
     response.once('close', () => underWay.delete(response));
-    const { status, content, headers } = await answerTo(request);
+    const { status, content, headers } = await answerTo(request, options, stopping);
     const text = JSON.stringify(content);
     response.writeHead(status, {
       'Content-Type': 'application/json',
@@ -159,8 +114,50 @@ export async function startReceiver(options: ReceiverOptions) {
   };
 }
 
-/** Returns a fault that shows in the headers alone. */
-function bodyObjection(headers: IncomingHttpHeaders, maxBody: number): Refusal | undefined {
+async function answerTo(
+  request: IncomingMessage,
+  options: ReceiverOptions,
+  stopping: boolean,
+): Promise<Answer> {
+  if (asksForHealth(request, options)) return { status: 200, content: options.report() };
+  const delivery = stopping ? refusals.stopping : await deliveryIn(request, options);
+  if ('status' in delivery) {
+    // A stranger's request to another path is not meant as a delivery.
+    if (delivery !== refusals.notFound) options.onRejected(delivery.status, delivery.report);
+    return delivery;
+  }
+  const { outcome, error } = await options.accept(delivery);
+  if (outcome === 'refused') return error ? refusals.notAccepted : refusals.handler;
+  return { status: 200, content: { outcome } };
+}
+
+function asksForHealth({ method = '', url = '' }: IncomingMessage, { health }: ReceiverOptions): boolean {
+  return health !== undefined && pathOf(url) === health && ['GET', 'HEAD'].includes(method);
+}
+
+async function deliveryIn(request: IncomingMessage, options: ReceiverOptions): Promise<Delivery | Refusal> {
+  const objection = await objectionTo(request, options);
+  if (objection) return objection;
+  const body = await readBody(request, options.maxBody);
+  if (body === undefined) return refusals.tooLarge;
+  const contentType = request.headers['content-type'];
+  try {
+    return readDelivery(body, { contentType, apiToken: options.token() });
+  } catch (error) {
+    if (!(error instanceof BodyError)) throw error;
+    return refuse(400, 'body.invalid', error.message);
+  }
+}
+
+/** Returns a fault that shows before the body. */
+async function objectionTo(
+  { url = '', method, headers }: IncomingMessage,
+  { path, isExpected, maxBody }: ReceiverOptions,
+): Promise<Refusal | undefined> {
+  const isFromSender = () => isExpected(String(headers['api-token'] ?? ''));
+  if (pathOf(url) !== path) return (await isFromSender()) ? elsewhere(pathOf(url), path) : refusals.notFound;
+  if (method !== 'POST') return refusals.method;
+  if (!(await isFromSender())) return refusals.token;
   if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) return refusals.encoding;
   return Number(headers['content-length'] ?? 0) > maxBody ? refusals.tooLarge : undefined;
 }
