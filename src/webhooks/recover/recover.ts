@@ -13,7 +13,7 @@ import { withService } from '../../sign-in/session.ts';
 import { startProgress } from '../../terminal/progress.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { grouped } from '../../terminal/terminal-text.ts';
-import { apiTokenOrWarning } from '../api-token.ts';
+import { apiTokenOrWarning, type TokenPlace } from '../api-token.ts';
 import {
   eventPrinter,
   type FoundEvent,
@@ -42,30 +42,49 @@ export interface RecoverFlags
 }
 
 export async function recoverAsProfile(flags: RecoverFlags, call: Call): Promise<void> {
-  const { context, reporter } = call;
   await withService(call, async (service, settings) => {
-    const subscription = onlySubscription(flags.filters);
-    const received = await receivedKeys(flags, call);
-    const journal =
-      flags.journal ?? (received ? undefined : defaultJournal(settings.profile, context, subscription));
-    const journaled =
-      journal === undefined ? undefined : await idsIn(journal, flags.newJournal === true, call);
-    if (journal !== undefined && journaled === undefined && !flags.newJournal)
-      throw noJournal(flags.journal, settings.profile, subscription, context);
-    const known = { has: (key: EventKey) => received?.has(key) || journaled?.has(key) || false };
+    const { journal, ids } = await knownIds(flags, settings.profile, call);
     const filters = await resolveToSend(flags.filters, service, call);
-    // Warn later, and only for events that go straight to the handler: a listener has its own token.
     const place = { ...settings, subscription: onlySubscription(filters) };
-    const unsaid: Parameters<Reporter['warning']>[] = [];
-    const later: Pick<Reporter, 'warning'> = { warning: (...warning) => unsaid.push(warning) };
-    const warn = () => unsaid.splice(0).map((warning) => reporter.warning(...warning));
-    const apiToken = flags.forwardTo && (await apiTokenOrWarning(place, context, later));
-    const found = await findMissing(known, { ...flags, filters }, service, call);
+    const token = flags.forwardTo && (await tokenForHandler(place, call));
+    const found = await findMissing(ids, { ...flags, filters }, service, call);
     const isNothing = !found.failure && found.missing.length + found.known === 0;
-    if (isNothing) await warnOfNoMatch(filters, service, reporter);
-    if (flags.forwardTo === undefined) await listMissing(found, flags, call);
-    else await recoverMissing(found, { ...flags, journal, forwardTo: flags.forwardTo, warn }, apiToken, call);
+    if (isNothing) await warnOfNoMatch(filters, service, call.reporter);
+    const { forwardTo } = flags;
+    if (forwardTo && token) await recoverMissing(found, flags, { ...token, journal, forwardTo }, call);
+    else await listMissing(found, flags, call);
   });
+}
+
+interface KnownIds {
+  /** Undefined if only the file of received ids counts. */
+  readonly journal: string | undefined;
+  readonly ids: Pick<EventKeys, 'has'>;
+}
+
+async function knownIds(flags: RecoverFlags, profile: string, call: Call): Promise<KnownIds> {
+  const { context } = call;
+  const subscription = onlySubscription(flags.filters);
+  const received = await receivedKeys(flags, call);
+  if (received && flags.journal === undefined) return { journal: undefined, ids: received };
+  const journal = flags.journal ?? defaultJournal(profile, context, subscription);
+  const journaled = await idsIn(journal, flags.newJournal === true, call);
+  if (!journaled && !flags.newJournal) throw noJournal(flags.journal, profile, subscription, context);
+  const has = (key: EventKey) => received?.has(key) || journaled?.has(key) || false;
+  return { journal, ids: { has } };
+}
+
+/** Puts the warning off until an event goes straight to the handler: a listener has a token of its own. */
+async function tokenForHandler(
+  place: TokenPlace,
+  { context, reporter }: Call,
+): Promise<Pick<ForwardOptions, 'apiToken' | 'warn'>> {
+  const due: Parameters<Reporter['warning']>[] = [];
+  const apiToken = await apiTokenOrWarning(place, context, { warning: (...one) => due.push(one) });
+  const warn = () => {
+    for (const one of due.splice(0)) reporter.warning(...one);
+  };
+  return { apiToken, warn };
 }
 
 async function receivedKeys(
@@ -181,14 +200,14 @@ async function listMissing(
  */
 async function recoverMissing(
   found: Missing,
-  flags: RecoverFlags & Pick<ForwardOptions, 'journal' | 'forwardTo' | 'warn'>,
-  apiToken: string | undefined,
+  flags: RecoverFlags,
+  target: Pick<ForwardOptions, 'journal' | 'forwardTo' | 'apiToken' | 'warn'>,
   call: Call,
 ): Promise<void> {
   const { failure } = found;
   // Without a journal, the file of received ids does not have the events forwarded now.
   const again =
-    flags.journal === undefined
+    target.journal === undefined
       ? `export the received ids again, now with the accepted events, then ${found.again}`
       : found.again;
   if (failure && found.missing.length + found.known === 0) throw failure.error;
@@ -207,7 +226,7 @@ async function recoverMissing(
     progress.update({ events: length + known + left.events.length, note: `${grouped(length)} forwarded` });
   };
   try {
-    await forwardOnce(found.missing, { ...flags, apiToken, onWait, onEnd }, context);
+    await forwardOnce(found.missing, { ...flags, ...target, onWait, onEnd }, context);
   } finally {
     progress.stop();
     await print(left.events).catch(() => undefined);
