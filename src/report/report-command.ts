@@ -7,13 +7,13 @@ import { UsageError } from '../errors.ts';
 import type { Baseline } from '../explain/baseline.ts';
 import { baselineFlag } from '../explain/baseline-flag.ts';
 import { addFilterFlags, addFromFlag, type FilterFlags, filtersOf } from '../filters/filter-flags.ts';
-import { addStatsFlags, COUNTS_AT_ONCE } from '../filters/reading-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
 import { Flag } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import type { Division } from '../stats/buckets.ts';
+import { addStatsFlags, COUNTS_AT_ONCE } from '../stats/stats-flags.ts';
 import { grouped } from '../terminal/terminal-text.ts';
 
 interface Flags extends FilterFlags, SettingFlags {

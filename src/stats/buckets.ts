@@ -1,11 +1,11 @@
 import { UsageError } from '../errors.ts';
-import { BUCKET_UNITS, type BucketUnit, MAX_BUCKETS } from '../filters/reading-flags.ts';
 import type { StatsWindow } from '../filters/stats-window.ts';
 import { grouped } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
 import { firstAfter } from '../time/period.ts';
 import type { TimeZone } from '../time/time-zone.ts';
+import { BUCKET_UNITS, type BucketUnit, MAX_BUCKETS } from './stats-flags.ts';
 
 export type Division = number | BucketUnit;
 

@@ -1,5 +1,4 @@
 import type { EventFilters } from '../filters/event-filters.ts';
-import { GROUPS_SHOWN } from '../filters/reading-flags.ts';
 import type { CsvRow } from '../formats/csv.ts';
 import { formatTraits } from '../formats/format-registry.ts';
 import { columnTitle } from '../formats/item-table.ts';
@@ -20,6 +19,7 @@ import { type NumberSample, percentilesJson } from '../statistics/percentiles.ts
 import { eventsText, grouped, groupedDigits, percent } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { inOrderOfClock } from './clock-groups.ts';
+import { GROUPS_SHOWN } from './stats-flags.ts';
 import { spanText } from './stats-text.ts';
 import type { Stats } from './tallies.ts';
 

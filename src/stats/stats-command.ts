@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { addStatsFlags, COUNTS_AT_ONCE, GROUPS_SHOWN } from '../filters/reading-flags.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
 import { FORMAT_NAMES } from '../formats/format-registry.ts';
 import { type FieldPath, parseFieldPath, parseFieldPaths } from '../items/field-path.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
 import { Flag } from '../settings/flags.ts';
 import type { Division } from './buckets.ts';
+import { addStatsFlags, COUNTS_AT_ONCE, GROUPS_SHOWN } from './stats-flags.ts';
 
 interface Flags extends EventFlags {
   readonly buckets?: Division;
