@@ -3,7 +3,7 @@ import { quotedWord } from '../shell-words.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { milliseconds } from '../time/instant.ts';
 import { isNumber } from './exact-numbers.ts';
-import { pathText } from './field-path.ts';
+import { type FieldPath, pathText } from './field-path.ts';
 import type { Condition, Operator } from './item-conditions.ts';
 import type { Items } from './items.ts';
 import { rawText } from './json-scanner.ts';
@@ -22,17 +22,58 @@ const SHORTEST_NEAR_CHARACTERS = 3;
 
 /** Suspects that no event has a condition's field or value, until a value shows otherwise. */
 export class ConditionDoubt {
+  isOpen = true;
+  readonly #field: FieldPath;
+  /** Undefined if any value of the field is enough. */
+  readonly #ofValues: ValueDoubt | undefined;
+  #events = 0;
+  #isPresent = false;
+
+  constructor(condition: Condition) {
+    this.#field = condition.field;
+    this.#ofValues = valueDoubt(condition);
+  }
+
+  countEvent(): void {
+    this.#events++;
+  }
+
+  /** `order`: of the value and the condition's, as `ConditionMatch` compares them. */
+  see(order: number | undefined, bytes: Buffer, start: number, end: number): void {
+    this.#isPresent = true;
+    this.isOpen = this.#ofValues?.see(order, bytes, start, end) ?? false;
+  }
+
+  /** Takes suggestions from the sample; undefined if nothing is wrong. */
+  warning(flag: string, sample: Items): string | undefined {
+    if (!this.isOpen) return undefined;
+    const looked = ` (${eventsText(this.#events)} looked at)`;
+    if (!this.#isPresent) return `${flag}: ${noSuchField(this.#field, sample)}${looked}`;
+    return this.#ofValues?.warning(flag, looked);
+  }
+}
+
+interface ValueDoubt {
+  /** Returns false once a value has settled the doubt. */
+  see(order: number | undefined, bytes: Buffer, start: number, end: number): boolean;
+  warning(flag: string, looked: string): string | undefined;
+}
+
+function valueDoubt(condition: Condition): ValueDoubt | undefined {
+  const { operator } = condition;
+  if (/^(!?=|(not )?in)$/.test(operator)) return new EqualityDoubt(condition);
+  return /[<>]/.test(operator) ? new OrderDoubt(condition) : undefined;
+}
+
+function nothingCompares(flag: string, { field, value, quoted }: Condition): string {
+  return `${flag}: no event has a value in ${field.text} that compares with ${quoted ? `the text "${value}"` : value}`;
+}
+
+/** Suspects that no value equals the condition's, and keeps texts that may have been meant. */
+class EqualityDoubt implements ValueDoubt {
   readonly #condition: Condition;
   readonly #wanted: readonly Pick<Condition, 'value' | 'quoted'>[];
   readonly #wantedLower: ReadonlySet<string>;
-  readonly #isEquality: boolean;
-  readonly #isOrder: boolean;
-  isOpen = true;
-  #events = 0;
-  #isPresent = false;
-  /** Values that `<` and `>` cannot compare with the condition's, and the first of them. */
-  #unordered = 0;
-  #unorderedExample = '';
   /** Undefined until a value decides it. */
   #isComparable: boolean | undefined;
   /** A value that differs from the condition's only in case. */
@@ -43,62 +84,16 @@ export class ConditionDoubt {
     this.#condition = condition;
     this.#wanted = condition.alternatives ?? [condition];
     this.#wantedLower = new Set(this.#wanted.map(({ value }) => value.toLowerCase()));
-    this.#isEquality = /^(!?=|(not )?in)$/.test(condition.operator);
-    this.#isOrder = /[<>]/.test(condition.operator);
   }
 
-  countEvent(): void {
-    this.#events++;
-  }
-
-  see(order: number | undefined, bytes: Buffer, start: number, end: number): void {
-    this.#isPresent = true;
-    if (this.#isEquality) this.#seeForEquality(order, bytes, start, end);
-    else if (this.#isOrder) this.#seeForOrder(order, bytes, start, end);
-    else this.isOpen = false;
-  }
-
-  #seeForOrder(order: number | undefined, bytes: Buffer, start: number, end: number): void {
-    const isOrdered = order !== undefined && !Number.isNaN(order);
-    this.#isComparable ||= isOrdered;
-    // Each time may be in a different form, so keep looking.
-    if (isOrdered && !this.#isOfTime) this.isOpen = false;
-    if (isOrdered || bytes[start] === NULL) return;
-    if (this.#unordered === 0)
-      this.#unorderedExample = rawText(bytes, start, Math.min(end, start + LONGEST_NEAR_CHARACTERS));
-    this.#unordered++;
-  }
-
-  get #isOfTime(): boolean {
-    return this.#condition.instant !== undefined && !isNumber(this.#condition.value);
-  }
-
-  #orderWarning(flag: string): string | undefined {
-    const { field, value, quoted } = this.#condition;
-    if (!this.#isComparable)
-      return `${flag}: no event has a value in ${field.text} that compares with ${quoted ? `the text "${value}"` : value}${this.#unixAdvice(flag)}`;
-    if (this.#unordered === 0) return undefined;
-    const [count, verb] =
-      this.#unordered === 1 ? ['1 value', 'does'] : [`${grouped(this.#unordered)} values`, 'do'];
-    return `${flag}: ${count} in ${field.text} ${verb} not compare with ${value}, such as ${this.#unorderedExample}${this.#unixAdvice(flag)}`;
-  }
-
-  #unixAdvice(flag: string): string {
-    const { text, value, instant } = this.#condition;
-    if (!instant || !this.#isOfTime || !isNumber(this.#unorderedExample)) return '';
-    const isSeconds = Math.abs(Number(this.#unorderedExample)) < SMALLEST_MS;
-    const unix = isSeconds ? instant.seconds : milliseconds(instant);
-    const meant = text.slice(0, text.trimEnd().length - value.length) + unix;
-    return `; for Unix ${isSeconds ? 'seconds' : 'milliseconds'} write ${flag} ${quotedWord(meant)}`;
-  }
-
-  #seeForEquality(order: number | undefined, bytes: Buffer, start: number, end: number): void {
+  see(order: number | undefined, bytes: Buffer, start: number, end: number): boolean {
+    if (order === 0) return false;
     // A null does not reveal the field's type, unless the condition is about null.
-    if (order !== 0 && bytes[start] === NULL) return;
+    if (bytes[start] === NULL) return true;
     this.#isComparable ||= order !== undefined;
     const isText = bytes[start] === QUOTE;
-    if (order === 0) this.isOpen = false;
-    else if (isText || !this.#condition.quoted) this.#keepForNear(rawText(bytes, start, end), isText);
+    if (isText || !this.#condition.quoted) this.#keepForNear(rawText(bytes, start, end), isText);
+    return true;
   }
 
   #keepForNear(text: string, isText: boolean): void {
@@ -116,12 +111,8 @@ export class ConditionDoubt {
     return undefined;
   }
 
-  /** Takes suggestions from the sample; undefined if nothing is wrong. */
-  warning(flag: string, sample: Items): string | undefined {
-    if (!this.isOpen) return undefined;
+  warning(flag: string, looked: string): string | undefined {
     const { field, value, quoted, operator } = this.#condition;
-    const looked = ` (${eventsText(this.#events)} looked at)`;
-    if (!this.#isPresent) return `${flag}: ${noSuchField(field, sample)}${looked}`;
     const [only, another] = this.#wanted;
     const values = another ? `any of the ${this.#wanted.length} values` : `'${only?.value ?? value}'`;
     const none = `${flag}: no event has ${values} in ${field.text}`;
@@ -130,11 +121,54 @@ export class ConditionDoubt {
       const [form, meant] = membership;
       return `${none}; for ${meant} of several values write ${flag} ${quotedWord(`${pathText(field)} ${form} (${value})`)}${looked}`;
     }
-    if (this.#isOrder) return this.#orderWarning(flag);
     const near = this.#similar ?? this.#nearValue();
     if (near !== undefined) return `${none}; did you mean ${near}?${looked}`;
-    if (this.#isComparable !== false) return undefined;
-    return `${flag}: no event has a value in ${field.text} that compares with ${quoted ? `the text "${value}"` : value}`;
+    return this.#isComparable === false ? nothingCompares(flag, this.#condition) : undefined;
+  }
+}
+
+/** Suspects that `<` and `>` cannot compare the field's values with the condition's. */
+class OrderDoubt implements ValueDoubt {
+  readonly #condition: Condition;
+  readonly #isOfTime: boolean;
+  #isComparable = false;
+  #unordered = 0;
+  #unorderedExample = '';
+
+  constructor(condition: Condition) {
+    this.#condition = condition;
+    this.#isOfTime = condition.instant !== undefined && !isNumber(condition.value);
+  }
+
+  see(order: number | undefined, bytes: Buffer, start: number, end: number): boolean {
+    if (order !== undefined && !Number.isNaN(order)) {
+      this.#isComparable = true;
+      // Each time may be in a different form, so keep looking.
+      return this.#isOfTime;
+    }
+    if (bytes[start] === NULL) return true;
+    if (this.#unordered === 0)
+      this.#unorderedExample = rawText(bytes, start, Math.min(end, start + LONGEST_NEAR_CHARACTERS));
+    this.#unordered++;
+    return true;
+  }
+
+  warning(flag: string): string | undefined {
+    const { field, value } = this.#condition;
+    if (!this.#isComparable) return nothingCompares(flag, this.#condition) + this.#unixAdvice(flag);
+    if (this.#unordered === 0) return undefined;
+    const [count, verb] =
+      this.#unordered === 1 ? ['1 value', 'does'] : [`${grouped(this.#unordered)} values`, 'do'];
+    return `${flag}: ${count} in ${field.text} ${verb} not compare with ${value}, such as ${this.#unorderedExample}${this.#unixAdvice(flag)}`;
+  }
+
+  #unixAdvice(flag: string): string {
+    const { text, value, instant } = this.#condition;
+    if (!instant || !this.#isOfTime || !isNumber(this.#unorderedExample)) return '';
+    const isSeconds = Math.abs(Number(this.#unorderedExample)) < SMALLEST_MS;
+    const unix = isSeconds ? instant.seconds : milliseconds(instant);
+    const meant = text.slice(0, text.trimEnd().length - value.length) + unix;
+    return `; for Unix ${isSeconds ? 'seconds' : 'milliseconds'} write ${flag} ${quotedWord(meant)}`;
   }
 }
 
