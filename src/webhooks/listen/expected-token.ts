@@ -2,7 +2,7 @@ import { advise, hooktrail } from '../../advice.ts';
 import type { Call } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { InterruptedError, kindOf, UsageError } from '../../errors.ts';
-import { openApiTokens } from '../../secrets/api-tokens.ts';
+import { type ApiTokens, openApiTokens } from '../../secrets/api-tokens.ts';
 import { isSecretGiven } from '../../secrets/given-secret.ts';
 import { sameSecret } from '../../sign-in/authorization.ts';
 import { canPrompt, promptSecret } from '../../terminal/prompt.ts';
@@ -15,12 +15,8 @@ import {
   type TokenPlace,
 } from '../api-token.ts';
 
-export interface ExpectedToken {
-  readonly current: () => string;
-  /** Compares with the latest token saved at the time of the call. */
-  readonly isCurrent: (given: string) => Promise<boolean>;
-  readonly close: () => void;
-}
+type SavedToken = ReturnType<ApiTokens['of']>;
+type TokenCall = Pick<Call, 'context' | 'reporter'>;
 
 /** Milliseconds between two checks for a newly saved token. */
 const WATCH_MS = 500;
@@ -28,57 +24,84 @@ const WATCH_MS = 500;
 const WRONG_TOKEN_WATCH_MS = 100;
 
 /**
- * Finds the token as `requireApiToken` does. A token from the store is replaced when another is saved: the
+ * The `Api-Token` that deliveries must carry. One from the store is replaced when another is saved: the
  * service invalidates the old one at once on renewal, so each delivery is compared with the token saved by
  * then.
  */
-export async function openExpectedToken(
-  place: TokenPlace,
-  isNew: boolean,
-  { context, reporter }: Pick<Call, 'context' | 'reporter'>,
-): Promise<ExpectedToken> {
-  const isGiven = isSecretGiven(API_TOKEN_VARIABLE, context.environment);
-  const { subscription } = place;
-  const { read, revision, isInDoubt } = openApiTokens(place, context).of(subscription);
-  let current: string | undefined;
-  let seen = await revision();
-  let takingOver: Promise<void> | undefined;
-  const takeOver = async () => {
-    const found = await read();
-    if (found === undefined || found === current) return;
-    current = found;
-    reporter.notice('another Api-Token was saved; it is expected from now on');
+export class ExpectedToken {
+  readonly #saved: SavedToken;
+  readonly #isGiven: boolean;
+  readonly #reporter: Pick<Reporter, 'notice' | 'warning'>;
+  readonly #lookNow: () => Promise<void>;
+  readonly #lookInTurn: () => Promise<void>;
+  readonly #timer: NodeJS.Timeout | undefined;
+  #current: string;
+  /** The revision of the store that was looked at last. */
+  #seen: string;
+  #takingOver: Promise<void> | undefined;
+
+  private constructor(
+    { token, seen, isGiven }: { readonly token: string; readonly seen: string; readonly isGiven: boolean },
+    saved: SavedToken,
+    { context, reporter }: TokenCall,
+  ) {
+    const look = () => this.#look();
+    this.#saved = saved;
+    this.#isGiven = isGiven;
+    this.#reporter = reporter;
+    this.#lookNow = sharedLook(look);
+    this.#lookInTurn = sharedLook(look, () => context.clock.sleep(WRONG_TOKEN_WATCH_MS));
+    this.#timer = isGiven ? undefined : setInterval(look, WATCH_MS).unref();
+    this.#current = token;
+    this.#seen = seen;
+  }
+
+  /** Finds the token, or asks for it. `isNew`: asks even if one is saved, because the new one replaces it. */
+  static async open(place: TokenPlace, isNew: boolean, call: TokenCall): Promise<ExpectedToken> {
+    const { context, reporter } = call;
+    const { subscription } = place;
+    const isGiven = isSecretGiven(API_TOKEN_VARIABLE, context.environment);
+    const saved = openApiTokens(place, context).of(subscription);
+    const seen = await saved.revision();
+    const token = await requireApiToken(place, context, isNew, saved.read);
+    if (subscription !== undefined && !isGiven && (await saved.isInDoubt()))
+      warnOfDoubt(subscription, reporter);
+    return new ExpectedToken({ token, seen, isGiven }, saved, call);
+  }
+
+  readonly current = (): string => this.#current;
+
+  /** Compares with the latest token saved at the time of the call. */
+  readonly isCurrent = async (given: string): Promise<boolean> => {
+    if (this.#isGiven) return sameSecret(given, this.#current);
+    if (sameSecret(given, this.#current)) await this.#lookNow();
+    else if (given !== '') await this.#lookInTurn();
+    return sameSecret(given, this.#current);
   };
-  const look = async () => {
-    const latest = await revision();
-    if (latest !== seen) {
-      seen = latest;
-      takingOver = takeOver().catch((error: Error) =>
-        reporter.warning(`another Api-Token was saved, and cannot be read: ${error.message}`, {
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    const latest = await this.#saved.revision();
+    if (latest !== this.#seen) {
+      this.#seen = latest;
+      this.#takingOver = this.#takeOver().catch((error: Error) =>
+        this.#reporter.warning(`another Api-Token was saved, and cannot be read: ${error.message}`, {
           kind: kindOf(error),
         }),
       );
     }
-    await takingOver;
-  };
-  const lookNow = sharedLook(look);
-  const lookInTurn = sharedLook(look, () => context.clock.sleep(WRONG_TOKEN_WATCH_MS));
-  const isCurrent = async (token: string) => {
-    if (isGiven) return sameSecret(token, current as string);
-    if (sameSecret(token, current as string)) await lookNow();
-    else if (token !== '') await lookInTurn();
-    return sameSecret(token, current as string);
-  };
-  const timer = isGiven ? undefined : setInterval(look, WATCH_MS).unref();
-  const close = () => clearInterval(timer);
-  try {
-    current = await requireApiToken(place, context, isNew, read);
-    if (subscription !== undefined && !isGiven && (await isInDoubt())) warnOfDoubt(subscription, reporter);
-  } catch (error) {
-    close();
-    throw error;
+    await this.#takingOver;
   }
-  return { current: () => current as string, isCurrent, close };
+
+  async #takeOver(): Promise<void> {
+    const found = await this.#saved.read();
+    if (found === undefined || found === this.#current) return;
+    this.#current = found;
+    this.#reporter.notice('another Api-Token was saved; it is expected from now on');
+  }
 }
 
 /**

@@ -14,7 +14,7 @@ import type { HandOver } from '../found-events.ts';
 import { defaultJournal, type Journal, openJournal } from '../journal.ts';
 import { openListenerSocket } from '../local-socket.ts';
 import { DeliveryPrinter } from './delivery-printer.ts';
-import { openExpectedToken, probeTokenStore, saveApiToken } from './expected-token.ts';
+import { ExpectedToken, probeTokenStore, saveApiToken } from './expected-token.ts';
 import { Intake, summaryText } from './intake.ts';
 import { createFindMissed, keepRecovering, type Recovery, type RecoveryTimes } from './missed-events.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
@@ -53,7 +53,7 @@ export async function listenAsProfile(flags: ListenFlags, call: Call): Promise<v
   const settings = call.settings.checked();
   const place = { ...settings, subscription: flags.subscription };
   if (flags.saveToken) await probeTokenStore(place, context);
-  const token = await openExpectedToken(place, flags.saveToken === true, call);
+  const token = await ExpectedToken.open(place, flags.saveToken === true, call);
   try {
     if (flags.saveToken)
       reporter.notice(`the Api-Token is saved in ${await saveApiToken(token.current(), place, context)}`);
