@@ -79,21 +79,8 @@ export function receiveRedirect(
   const report = (refused: RefusedRequest) => {
     if (!isAnswered) onRefused(refused);
   };
-  const showing: Promise<void>[] = [];
-  const concluded = new AbortController();
-  const shown = new AbortController();
-  let outcome: string | undefined;
+  const outcome = new OutcomePage(clock);
 
-  /** Sends the outcome once it is known, or after a while a page that it is still to come. */
-  const showOutcome = async (response: ServerResponse) => {
-    const due = AbortSignal.any([closing(response), concluded.signal]);
-    await clock.sleep(PATIENCE_MS, due).catch(() => undefined);
-    if (response.destroyed) return;
-    respond(response, 200, outcome ?? page('received'));
-    // A response queued after another one may never close.
-    await clock.sleep(FAREWELL_MS, closing(response)).catch(() => undefined);
-    if (response.writableFinished) shown.abort();
-  };
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const objection = objectionTo(request, redirectUri.url);
     const parameters = parametersOf(request);
@@ -108,9 +95,7 @@ export function receiveRedirect(
     if (result.kind === 'stray') return refuse({ status: 400, reason: result.reason });
     // Only the first call resolves the promise; a later one is a reload or a replay.
     accept(result);
-    const sent = showOutcome(response);
-    showing.push(sent);
-    await sent;
+    await outcome.show(response);
   };
 
   for (const server of servers) {
@@ -131,18 +116,50 @@ export function receiveRedirect(
   return {
     /** The first redirect that answers the request; any other request is rejected and changes nothing. */
     answer,
-    /**
-     * Shows the outcome in the browser; for `foreign`, with the issuer received. Resolves when the page is
-     * sent, including to a browser that reloads it meanwhile.
-     */
-    conclude: async (name: PageName, issuer?: string) => {
-      outcome = page(name, issuer);
-      concluded.abort();
-      await Promise.allSettled(showing);
-      if (showing.length > 0 && !shown.signal.aborted)
-        await clock.sleep(FAREWELL_MS, shown.signal).catch(() => undefined);
-    },
+    conclude: (name: PageName, issuer?: string) => outcome.conclude(name, issuer),
   };
+}
+
+/** The browser's answer, which waits for the outcome of the sign-in. */
+class OutcomePage {
+  readonly #clock: Pick<Clock, 'sleep'>;
+  readonly #showing: Promise<void>[] = [];
+  readonly #concluded = new AbortController();
+  readonly #shown = new AbortController();
+  #text: string | undefined;
+
+  constructor(clock: Pick<Clock, 'sleep'>) {
+    this.#clock = clock;
+  }
+
+  /** Sends the outcome once it is known, or after a while a page that it is still to come. */
+  async show(response: ServerResponse): Promise<void> {
+    const sent = this.#send(response);
+    this.#showing.push(sent);
+    await sent;
+  }
+
+  /**
+   * Shows the outcome in the browser; for `foreign`, with the issuer received. Resolves when the page is
+   * sent, including to a browser that reloads it meanwhile.
+   */
+  async conclude(name: PageName, issuer?: string): Promise<void> {
+    this.#text = page(name, issuer);
+    this.#concluded.abort();
+    await Promise.allSettled(this.#showing);
+    if (this.#showing.length > 0 && !this.#shown.signal.aborted)
+      await this.#clock.sleep(FAREWELL_MS, this.#shown.signal).catch(() => undefined);
+  }
+
+  async #send(response: ServerResponse): Promise<void> {
+    const due = AbortSignal.any([closing(response), this.#concluded.signal]);
+    await this.#clock.sleep(PATIENCE_MS, due).catch(() => undefined);
+    if (response.destroyed) return;
+    respond(response, 200, this.#text ?? page('received'));
+    // A response queued after another one may never close.
+    await this.#clock.sleep(FAREWELL_MS, closing(response)).catch(() => undefined);
+    if (response.writableFinished) this.#shown.abort();
+  }
 }
 
 function closing(response: ServerResponse): AbortSignal {
