@@ -93,8 +93,7 @@ async function showList(
     help,
     names,
   };
-  const folders: Folder[] = [];
-  const reports: Promise<string>[] = [];
+  const reports: Promise<OpenedReport>[] = [];
   const browsing = new Browsing({
     open: (failedOnly) => {
       const chosen = failedOnly ? filters.withStatuses('FAILED') : events;
@@ -109,10 +108,10 @@ async function showList(
       layOutList(some, { constant, fields, nameField: filters.nameField, names }, zone, columns),
     copyId: (item) => copyEventId(item, context),
     copyEvent: (item) => copyEvent(item, context),
-    report: (narrowings) => {
-      const report = openReport(call, narrowings, folders);
+    report: async (narrowings) => {
+      const report = openReport(call, narrowings);
       reports.push(report);
-      return report;
+      return (await report).outcome;
     },
     onChange: () => screen.redraw(),
   });
@@ -131,8 +130,7 @@ async function showList(
     if (browsing.list.problem) throw browsing.list.problem;
   } finally {
     await browsing.list.close().catch(() => undefined);
-    await Promise.allSettled(reports);
-    for (const folder of folders) await folder.remove().catch(() => undefined);
+    for (const report of reports) await report.then(({ remove }) => remove()).catch(() => undefined);
   }
 }
 
@@ -148,20 +146,25 @@ const REPORT_FLAGS = [
   ...['from', 'timezone', 'profile', 'baseUrl', 'vendor'],
 ];
 
-type Folder = Awaited<ReturnType<typeof temporaryFolder>>;
+interface OpenedReport {
+  /** One line for the screen. */
+  readonly outcome: string;
+  readonly remove: () => Promise<void>;
+}
 
-/**
- * Runs `events report --open` for the same events, with the file in a new folder. Resolves to a one-line
- * outcome.
- */
-async function openReport(
+async function openReport(call: BrowseCall, narrowings: readonly Narrowing[]): Promise<OpenedReport> {
+  const folder = await temporaryFolder('hooktrail-report-');
+  const file = path.join(folder.path, 'report.html');
+  const outcome = await runReport(file, call, narrowings).catch((error: Error) => error.message);
+  return { outcome, remove: () => folder.remove() };
+}
+
+/** Runs `events report --open` for the same events. */
+async function runReport(
+  file: string,
   { flags, context, invoke }: BrowseCall,
   narrowings: readonly Narrowing[],
-  folders: Folder[],
 ): Promise<string> {
-  const folder = await temporaryFolder('hooktrail-report-');
-  folders.push(folder);
-  const file = path.join(folder.path, 'report.html');
   const narrowed = narrowings.map(({ flag, text }) => `--${flag}=${text}`);
   const said: string[] = [];
   // The list occupies the terminal.
