@@ -1,4 +1,4 @@
-import { hooktrail, type RunFlags } from '../advice.ts';
+import { hooktrail } from '../advice.ts';
 import { conditionTexts, printSummary, type SummaryCall, type SummaryOptions } from '../formats/summary.ts';
 import {
   anyText,
@@ -38,10 +38,21 @@ export async function printExplanation(
   const { filters, from } = options;
   const run = from === undefined ? call.reporter.runFlags : {};
   const commandOf = (cause?: Cause) => searchCommand(cause, explained, filters, from).textFor(run);
-  const title = headline(explained, options);
+  const wide = explained.failed === explained.events ? wideCommand(filters, from) : undefined;
+  const endpoint = from === undefined ? subscriptionToCheck(explained) : undefined;
+  const check = endpoint === undefined ? undefined : hooktrail('subscriptions check', endpoint);
+  const searches = explained.causes.map((cause, index) => ({
+    command: commandOf(cause),
+    note: explained.causes.length > 1 ? `cause ${index + 1}` : '',
+  }));
+  const next = [
+    ...(searches.length > 0 ? searches : [{ command: commandOf(), note: '' }]),
+    ...(wide ? [{ command: wide.textFor(run), note: 'compared with the other events' }] : []),
+    ...(check ? [{ command: check.textFor(run), note: 'its endpoint, from this machine' }] : []),
+  ];
   const isOver = isPast(options, explained.before, call.context.clock.now());
   const rows = causeRows(explained, filters.zone, isOver);
-  const next = nextSteps(explained, options, commandOf, run);
+  const title = headline(explained, options);
   const summary = {
     json: explanationJson(explained, commandOf),
     table: causesTable(rows),
@@ -55,26 +66,6 @@ export async function printExplanation(
 interface NextStep {
   readonly command: string;
   readonly note: string;
-}
-
-function nextSteps(
-  explained: Explained,
-  { filters, from }: ExplanationOptions,
-  commandOf: (cause?: Cause) => string,
-  run: RunFlags,
-): NextStep[] {
-  const { causes, failed, events } = explained;
-  const searches = causes.map((cause, index) => {
-    return { command: commandOf(cause), note: causes.length > 1 ? `cause ${index + 1}` : '' };
-  });
-  const wide = failed === events ? wideCommand(filters, from) : undefined;
-  const endpoint = from === undefined ? subscriptionToCheck(explained) : undefined;
-  const check = endpoint === undefined ? undefined : hooktrail('subscriptions check', endpoint);
-  return [
-    ...(searches.length > 0 ? searches : [{ command: commandOf(), note: '' }]),
-    ...(wide ? [{ command: wide.textFor(run), note: 'compared with the other events' }] : []),
-    ...(check ? [{ command: check.textFor(run), note: 'its endpoint, from this machine' }] : []),
-  ];
 }
 
 interface Note {
