@@ -69,15 +69,10 @@ export interface AskedService {
   readonly doubt: () => Promise<void>;
 }
 
-/** What differs between stored events and those of a service. */
-interface Place {
-  readonly name: string;
-  readonly filters: EventFilters;
-  readonly window: StatsWindow | undefined;
+/** The parts in which stored events and those of a service differ. */
+type Place = Pick<EventSource, 'name' | 'filters' | 'window' | 'isReadOnce' | 'service'> & {
   readonly read: Read;
-  readonly isReadOnce: boolean;
-  readonly service: AskedService | undefined;
-}
+};
 
 export class EventSource {
   readonly name: string;
@@ -167,8 +162,8 @@ export class EventSource {
    * Warns of unknown times and outcomes, and returns the number of unknown outcomes. `among` is how many of
    * the items read have one.
    */
-  warnOfUnknown(among: number, times: Pick<TimeColumn, 'unknown'>): number {
-    if (times.unknown > 0)
+  warnOfUnknown(among = 0, times?: Pick<TimeColumn, 'unknown'>): number {
+    if (times && times.unknown > 0)
       this.#reporter.warning(`${eventsText(times.unknown)} counted, but in no span of time: ${UNDATED}`, {
         kind: 'incomplete',
       });

@@ -76,7 +76,7 @@ export async function askOverTime(
     }
     if (all.total === 0) await source.service?.doubt();
     source.noteMixed();
-    source.warnOfUnknown(0, { unknown: 0 });
+    source.warnOfUnknown();
     return { all, buckets, window };
   });
 }

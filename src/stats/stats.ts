@@ -74,7 +74,7 @@ export async function askGroups(
     await foldPages(readForGroups(source), [groups]);
     if (groups.total === 0) await source.service?.doubt();
     source.noteMixed();
-    source.warnOfUnknown(0, { unknown: 0 });
+    source.warnOfUnknown();
     return { groups, window: source.window };
   });
 }

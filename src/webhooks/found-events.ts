@@ -109,7 +109,7 @@ interface SearchToForward {
   readonly events: AsyncGenerator<FoundEvent>;
 }
 
-export async function openSearchToForward(
+export async function searchToForward(
   filters: EventFilters,
   service: Service,
   { context, reporter }: Pick<Call, 'context' | 'reporter'>,
@@ -122,13 +122,6 @@ export async function openSearchToForward(
     for await (const { items } of pages) yield* eventsOf(items);
   };
   return { queries, events: events() };
-}
-
-export async function* searchToForward(
-  ...search: Parameters<typeof openSearchToForward>
-): AsyncGenerator<FoundEvent> {
-  const { events } = await openSearchToForward(...search);
-  yield* events;
 }
 
 /**

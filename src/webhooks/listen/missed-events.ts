@@ -14,10 +14,10 @@ import type { Acceptance, Journal } from '../journal.ts';
 import type { Intake } from './intake.ts';
 
 /**
- * Yields the events created between two times, in any order. The times are milliseconds ago by the service's
+ * Finds the events created between two times, in any order. The times are milliseconds ago by the service's
  * clock.
  */
-type FindMissed = (from: number, until: number) => AsyncIterable<FoundEvent>;
+type FindMissed = (from: number, until: number) => Promise<AsyncIterable<FoundEvent>>;
 
 export function createFindMissed(
   service: Service,
@@ -28,10 +28,11 @@ export function createFindMissed(
   // Each search would print progress and repeat its warnings among the lines of deliveries.
   const silent = { ...reporter, quiet: true, warning: reporter.trace };
   const values = { subscriptionId: subscription === undefined ? [] : [subscription] };
-  return (from, until) => {
+  return async (from, until) => {
     const before = until === 0 ? {} : { before: ago(until) };
     const filters = new EventFilters({ after: ago(from), ...before, values, marketplaces });
-    return searchToForward(filters, service, { context, reporter: silent }, handOver);
+    const call = { context, reporter: silent };
+    return (await searchToForward(filters, service, call, handOver)).events;
   };
 }
 
@@ -83,7 +84,7 @@ export async function keepRecovering(recovery: Recovery, signal: AbortSignal): P
       // After hours of sleep or of failed searches the window alone would miss events. It must not exceed
       // `keep`: the journal may have forgotten older events.
       const lookBack = Math.min(Math.max(window, began - unrecoveredSince), keep);
-      const found = recovery.find(lookBack, isFirst ? 0 : SETTLED_MS);
+      const found = await recovery.find(lookBack, isFirst ? 0 : SETTLED_MS);
       const result = await handOnMissing(found, recovery, signal);
       unrecoveredSince = result.mayPass
         ? Math.max(unrecoveredSince, began - TRIED_FOR_MS)

@@ -22,7 +22,7 @@ import {
   noticeHandOver,
   onceInOrder,
   onlySubscription,
-  openSearchToForward,
+  searchToForward,
 } from '../found-events.ts';
 import { defaultJournal, readJournal } from '../journal.ts';
 import { LeftEvents, leftFor } from '../left-events.ts';
@@ -166,7 +166,7 @@ async function findMissing(
   let failure: Missing['failure'];
   let again = 'run the same command again';
   try {
-    const { queries, events } = await openSearchToForward(filters, service, call, handOver);
+    const { queries, events } = await searchToForward(filters, service, call, handOver);
     const after = queries[0]?.after;
     if (filters.after?.time.kind !== 'instant' && after) again += ` with --since ${after.text}`;
     for await (const event of events) {

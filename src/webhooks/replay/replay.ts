@@ -106,7 +106,8 @@ async function chooseFromService(flags: ReplayFlags, service: Service, call: Cal
     return await chooseByInput((ids) => eventsById(ids, service, options, call), flags, call);
   }
   const records: FoundEvent[] = [];
-  for await (const event of searchToForward(filters, service, call, handOver)) records.push(event);
+  const { events } = await searchToForward(filters, service, call, handOver);
+  for await (const event of events) records.push(event);
   if (records.length === 0) await warnOfNoMatch(filters, service, call.reporter);
   return chosenByFilters(records, filters);
 }
