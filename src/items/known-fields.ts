@@ -116,15 +116,18 @@ export function createKnownCursor(
   let page: Buffer;
   let looksInside = false;
   let holders = 0;
-  let [holderStart, holderEnd] = [0, 0];
-  let [eventStart, eventEnd] = [0, 0];
+  let holderStart = 0;
+  let holderEnd = 0;
+  let eventStart = 0;
+  let eventEnd = 0;
 
   const readMember = (at: number): number | undefined => {
     if (!looksInside) return undefined;
     const end = inMember.read(page, at);
     if (!isTextAt(page, inMember.starts[0] as number)) return end;
     holders++;
-    [holderStart, holderEnd] = [at, end];
+    holderStart = at;
+    holderEnd = end;
     for (let field = 0; field < known.length; field++) {
       heldStarts[field] = inMember.starts[field + 1] as number;
       heldEnds[field] = inMember.ends[field + 1] as number;
@@ -162,7 +165,8 @@ export function createKnownCursor(
       page = bytes;
       holders = 0;
       let end = cursor.read(bytes, at);
-      [eventStart, eventEnd] = [at, end];
+      eventStart = at;
+      eventEnd = end;
       if (!looksInside) {
         if (hasTextId() || (!isIdRequested && isComplete())) return end;
         looksInside = true;
@@ -170,7 +174,8 @@ export function createKnownCursor(
       }
       looksInside = !hasTextId();
       if (!isEventInMember(hasTextId(), holders)) return end;
-      [eventStart, eventEnd] = [holderStart, holderEnd];
+      eventStart = holderStart;
+      eventEnd = holderEnd;
       takeHeldFields();
       return end;
     },
