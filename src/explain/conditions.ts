@@ -112,7 +112,7 @@ export class Feature implements CountsByCode {
     this.nullCode = field.isInList ? texts.indexOf(NULL_TEXT, FIRST_CODE) : -1;
     if (ROWS_OF_CELL * cells >= table.rows) {
       if (field.isInList) this.#firstCells = firstCells(field, table.rows);
-      else this.#codeByRow = codesByRow(field, table.rows);
+      else this.#codeByRow = field.codesByRow(table.rows);
     }
     this.dates = datesIn(field);
     const order = this.dates ? orderOfDates(texts, this.dates) : orderOfNumbers(texts);
@@ -252,12 +252,6 @@ export class Feature implements CountsByCode {
     const [first, second] = [bareText(a), bareText(b)];
     return this.dates ? this.dates.compare(first, second) === 0 : Number(first) === Number(second);
   }
-}
-
-function codesByRow({ rows, codes }: SampleField, count: number): Int32Array {
-  const byRow = new Int32Array(count);
-  for (let cell = 0; cell < rows.length; cell++) byRow[rows[cell] as number] = codes[cell] as number;
-  return byRow;
 }
 
 function firstCells({ rows }: SampleField, count: number): Int32Array {

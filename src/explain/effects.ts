@@ -191,8 +191,8 @@ class EffectFinder {
     const subscription = fieldAtTop(this.#table, 'subscriptionId');
     if (field.isInList || !subscription) return false;
     const { rows, failures } = this.#table;
-    const codes = codesByRow(field, rows);
-    const subscriptions = codesByRow(subscription, rows);
+    const codes = field.codesByRow(rows);
+    const subscriptions = subscription.codesByRow(rows);
     const first = new Map<number, number>();
     let isMixed = false;
     for (let row = 0; row < rows; row++) {
@@ -256,13 +256,6 @@ function isNegation(test: RowTest): boolean {
   const isMissing = test.op === '=' && test.code === NO_VALUE;
   const isAnother = test.op === '!=' && test.code !== NO_VALUE;
   return isMissing || isAnother || outcomeOf(test.feature.field.steps, false) !== undefined;
-}
-
-function codesByRow(field: SampleField, rows: number): Int32Array {
-  const codes = new Int32Array(rows);
-  for (let cell = 0; cell < field.cells; cell++)
-    codes[field.rows[cell] as number] = field.codes[cell] as number;
-  return codes;
 }
 
 /** An effect's own values, all members of an object, or a list's members that give a reason. */

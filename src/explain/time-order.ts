@@ -87,11 +87,7 @@ export class TimeOrder {
 }
 
 function codesOf(table: SampleTable, name: string): Int32Array {
-  const codes = new Int32Array(table.rows);
-  const field = fieldAtTop(table, name);
-  for (let cell = 0; field && cell < field.cells; cell++)
-    codes[field.rows[cell] as number] = field.codes[cell] as number;
-  return codes;
+  return fieldAtTop(table, name)?.codesByRow(table.rows) ?? new Int32Array(table.rows);
 }
 
 function noSums(): Sums {

@@ -149,6 +149,14 @@ export class SampleField {
     for (const inner of this.inner()) inner.clear(row);
   }
 
+  /** For a table of `count` rows. Of several cells in a row, the last one counts. */
+  codesByRow(count: number): Int32Array {
+    const byRow = new Int32Array(count);
+    for (let cell = 0; cell < this.cells; cell++)
+      byRow[this.rows[cell] as number] = this.codes[cell] as number;
+    return byRow;
+  }
+
   inner(): SampleField[] {
     return [...this.members.values(), this.element, this.length].filter((field) => field !== undefined);
   }
