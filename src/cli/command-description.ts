@@ -126,10 +126,9 @@ function kindOf({ words, completion }: FilterKey): ValueKind {
   return words ? { words } : (completion ?? 'anything');
 }
 
-/** By long name: an option means the same in every command. */
+/** By long name, for options whose parser does not list its words: they mean the same in every command. */
 export const optionKinds: Readonly<Record<string, ValueKind>> = {
   ...Object.fromEntries(filterKeys.map((key) => [`--${key.flag}`, kindOf(key)])),
-  '--baseline': { words: ['previous', '1d', '7d'] },
   '--store': { words: ['keychain', 'file'] },
   '--profile': 'profiles',
   '--timezone': 'timezones',
@@ -140,7 +139,6 @@ export const optionKinds: Readonly<Record<string, ValueKind>> = {
   '--by': 'fields',
   '--latency-field': 'fields',
   '--percentiles': 'fields',
-  '--method': { words: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] },
   '--output-file': 'files',
   '--input': 'files',
   '--journal': 'files',
@@ -149,11 +147,6 @@ export const optionKinds: Readonly<Record<string, ValueKind>> = {
   '--state': 'files',
   '--body': 'files',
   '--error-format': { words: ['text', 'json'] },
-  '--shape': { words: ['published', 'flat'] },
-  '--format': { words: ['ndjson', 'parquet'] },
-  '--partition': { words: ['day'] },
-  '--exit-code-for': { words: ['failing', 'silent', 'off', 'gone'] },
-  '--hand-over': { words: ['event', 'record'] },
 };
 
 /** By the words of the command and the argument's name. */

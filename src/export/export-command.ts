@@ -6,6 +6,7 @@ import { addFilterFlags, type FilterFlags, filtersOf } from '../filters/filter-f
 import { addPageFlags, CONCURRENCY } from '../filters/reading-flags.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';
 import { oneOf } from '../settings/flag-values.ts';
+import { Flag } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import type { FileFormat, Partition } from './export-part.ts';
@@ -67,16 +68,22 @@ export const examples = [
 export function declare(command: Command): void {
   command.argument('<directory>', 'where the files go; created if it does not exist');
   addFilterFlags(command)
-    .option(
-      '--format <format>',
-      'format of the files: ndjson (the default) or parquet',
-      oneOf<'ndjson' | FileFormat>('--format', ['ndjson', 'parquet'], FORMAT_SYNONYMS),
+    .addOption(
+      new Flag(
+        '--format <format>',
+        'format of the files: ndjson (the default) or parquet',
+        {},
+        oneOf<'ndjson' | FileFormat>('--format', ['ndjson', 'parquet'], FORMAT_SYNONYMS),
+      ),
     )
     .option('--gzip', 'compress the files: .ndjson.gz')
-    .option(
-      '--partition <by>',
-      'day: a folder date=YYYY-MM-DD for each day (UTC), as DuckDB, Spark and others read them',
-      oneOf<Partition>('--partition', ['day'], PARTITION_SYNONYMS),
+    .addOption(
+      new Flag(
+        '--partition <by>',
+        'day: a folder date=YYYY-MM-DD for each day (UTC), as DuckDB, Spark and others read them',
+        {},
+        oneOf<Partition>('--partition', ['day'], PARTITION_SYNONYMS),
+      ),
     )
     .option('--update', 'add new events to a finished export');
   addPageFlags(command);

@@ -6,7 +6,7 @@ import { addSummaryFlags, summaryOptions } from '../formats/format-flags.ts';
 import { FORMAT_NAMES } from '../formats/format-registry.ts';
 import { parseFieldPaths } from '../items/field-path.ts';
 import type { Health } from '../questions/health-row.ts';
-import { oneOf } from '../settings/flag-values.ts';
+import { listOf } from '../settings/flag-values.ts';
 import { Flag } from '../settings/flags.ts';
 import {
   addHealthWatchFlags,
@@ -66,10 +66,13 @@ export function declare(command: Command): void {
       ),
     )
     .option('--exit-code', 'exit with 10 while any row is failing, with 1 if all outcomes are unknown')
-    .option(
-      '--exit-code-for <states>',
-      'exit with 10 while any row is in one of these states: failing, silent (for unusually long), off, gone',
-      (text) => text.split(',').map(oneOf<AlarmState>('--exit-code-for', ALARM_STATES)),
+    .addOption(
+      new Flag(
+        '--exit-code-for <states>',
+        'exit with 10 while any row is in one of these states: failing, silent (for unusually long), off, gone',
+        {},
+        listOf<AlarmState>('--exit-code-for', ALARM_STATES),
+      ),
     )
     .addOption(concurrencyFlag());
   addHealthWatchFlags(command);

@@ -13,6 +13,9 @@ export interface FlagType {
   readonly maximum?: number;
 }
 
+/** Completion and `help --json` offer the words. */
+export type WordParser<Value> = ((text: string) => Value) & { readonly words: readonly string[] };
+
 export function takes<Value>(type: FlagType, parse: (text: string) => Value): FlagParser<Value> {
   return Object.assign(parse, { takes: type });
 }
@@ -57,14 +60,21 @@ export function oneOf<Word extends string>(
   flag: string,
   words: readonly Word[],
   synonyms: Readonly<Record<string, Word>> = {},
-): (text: string) => Word {
-  return (text) => {
+): WordParser<Word> {
+  const parse = (text: string) => {
     const found = words.find((word) => word.toLowerCase() === text.toLowerCase());
     if (found) return found;
     const synonym = words.find((word) => word === synonyms[text.toLowerCase()]);
     const meant = didYouMean(text, words, undefined, synonym);
     throw new UsageError(`${flag}: invalid value '${text}': must be ${orList(words)}`, meant);
   };
+  return Object.assign(parse, { words });
+}
+
+/** Returns a parser for some of a few words, with commas between them. */
+export function listOf<Word extends string>(flag: string, words: readonly Word[]): WordParser<Word[]> {
+  const parse = oneOf(flag, words);
+  return Object.assign((text: string) => text.split(',').map((word) => parse(word)), { words });
 }
 
 export function orList(texts: readonly string[]): string {

@@ -13,10 +13,16 @@ export interface FlagFacts {
 export class Flag extends Option {
   readonly facts: FlagFacts;
 
-  constructor(flags: string, description: string, facts: FlagFacts, parse?: (text: string) => unknown) {
+  constructor(
+    flags: string,
+    description: string,
+    facts: FlagFacts,
+    parse?: ((text: string) => unknown) & { readonly words?: readonly string[] },
+  ) {
     super(flags, description);
     this.facts = facts;
     if (parse) this.argParser(parse);
+    if (parse?.words) this.argChoices = [...parse.words];
   }
 }
 

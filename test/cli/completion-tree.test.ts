@@ -58,9 +58,7 @@ describe('completion and the command tree', () => {
       try {
         parseArg?.('no such word', undefined);
       } catch (error) {
-        return /'no such word': must be ([a-z0-9]+(?:(?:, | or )[a-z0-9]+)*)$/i.exec(
-          (error as Error).message,
-        )?.[1];
+        return /'no such word': must be ([\w-]+(?:(?:, | or )[\w-]+)*)$/.exec((error as Error).message)?.[1];
       }
       return undefined;
     };
