@@ -42,8 +42,7 @@ export async function explainSource(
   await foldPages(source.readOutcomes(source.filters, source.window), [...folds, failures]);
   const { sample } = failures;
   const explanation = await failures.explain(source.filters.zone);
-  if (sample.events === 0) await source.service?.doubt();
-  source.noteMixed();
+  await source.adviseOnResult(sample.events);
   await names?.learn(subscriptionsIn(explanation.causes));
   const { after, before } = source.windowOf(sample.bounds);
   const unknownOutcomes = source.warnOfUnknown(sample.unknownOutcomes, { unknown: sample.unknownTimes });

@@ -32,8 +32,7 @@ export async function checkHealth(
     const names = isBySubscription ? source.service?.askNames() : undefined;
     const table = new HealthFold([by], source.filters.zone, isBySubscription ? nameField : undefined);
     await foldPages(source.readOutcomes(source.filters, source.window), [table]);
-    if (table.events === 0) await source.service?.doubt();
-    source.noteMixed();
+    await source.adviseOnResult(table.events);
     for (const doubt of table.doubts()) call.reporter.warning(doubt, { kind: 'usage' });
     if (table.isUnordered) call.reporter.warning(UNORDERED, { kind: 'incomplete' });
     const { after, before } = source.windowOf(table.times.bounds);

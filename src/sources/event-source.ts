@@ -177,7 +177,9 @@ export class EventSource {
     return this.filters.marketplaceChoice ? undefined : this.#mix.ids;
   }
 
-  noteMixed(): void {
+  /** Call once everything is read: explains an empty result, and reports mixed marketplaces to people. */
+  async adviseOnResult(events: number): Promise<void> {
+    if (events === 0) await this.service?.doubt();
     const ids = this.mixedMarketplaces;
     const isForPeople = this.#format && formatTraits(this.#format.format).isForPeople;
     if (ids && isForPeople) this.#reporter.notice(mixText(ids));

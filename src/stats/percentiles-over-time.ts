@@ -74,8 +74,7 @@ export async function askOverTime(
       for (const [groups, indexes] of indexesByBucket(items))
         groups.see({ items: items.pick(indexes), haveFailed });
     }
-    if (all.total === 0) await source.service?.doubt();
-    source.noteMixed();
+    await source.adviseOnResult(all.total);
     source.warnOfUnknown();
     return { all, buckets, window };
   });

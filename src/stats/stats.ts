@@ -27,8 +27,7 @@ export async function askStats(
       window && service && !filters.runHere
         ? await countedStats(call, filters, service, window, buckets)
         : await readStats(source, buckets);
-    if (counted.stats.total === 0) await source.service?.doubt();
-    source.noteMixed();
+    await source.adviseOnResult(counted.stats.total);
     return { stats: counted.stats, unknownOutcomes: counted.unknownOutcomes, name };
   });
 }
@@ -72,8 +71,7 @@ export async function askGroups(
   return await withEventSource(call, options, async (source) => {
     const groups = new EventGroups(by, source.filters.zone, percentiles);
     await foldPages(readForGroups(source), [groups]);
-    if (groups.total === 0) await source.service?.doubt();
-    source.noteMixed();
+    await source.adviseOnResult(groups.total);
     source.warnOfUnknown();
     return { groups, window: source.window };
   });
