@@ -31,10 +31,8 @@ export async function openKeychain(context: KeychainContext, callLimitMs = CALL_
   const inTime = callLimit(platform === 'darwin' ? DIALOG_LIMIT_MS : callLimitMs);
   const bounded = limited(library, inTime);
   if (!isLinux) return withNamedAccounts(bounded);
-  const inSessions = new SessionKeychain(bounded, async () =>
-    limited(await context.loadKeychain('apart'), inTime),
-  );
-  return withNamedAccounts(checkedByBus(inSessions, context, callLimitMs));
+  const openApart = async () => limited(await context.loadKeychain('apart'), inTime);
+  return new SecretServiceKeychain(bounded, openApart, context, callLimitMs);
 }
 
 type CallLimit = <T>(call: () => Promise<T>) => Promise<T>;
@@ -75,36 +73,37 @@ function limited(keychain: Keychain, inTime: CallLimit): Keychain {
 }
 
 /**
- * Repeats a refused call in a separate process, which then makes all later calls. KWallet before 6.25
- * misreads the keys of about one libsecret session in a hundred (bugs.kde.org 514194): it refuses the
- * session, or uses a different key than libsecret. Items then seem to be missing, and new ones are refused
- * or, rarely, stored damaged. A process keeps its session.
+ * Linux' keychain. KWallet before 6.25 misreads the keys of about one libsecret session in a hundred
+ * (bugs.kde.org 514194): it refuses the session, or uses a different key than libsecret. Items then seem to
+ * be missing, and new ones are refused or, rarely, stored damaged. A process keeps its session, so a refused
+ * call, or one that misses an item, is repeated in a separate process, which then makes all later calls.
  */
-class SessionKeychain implements Keychain {
+class SecretServiceKeychain implements Keychain {
   #inSession: Keychain;
   readonly #openApart: () => Promise<Keychain>;
+  readonly #context: KeychainContext;
+  readonly #limitMs: number;
 
-  constructor(keychain: Keychain, openApart: () => Promise<Keychain>) {
+  constructor(
+    keychain: Keychain,
+    openApart: () => Promise<Keychain>,
+    context: KeychainContext,
+    limitMs: number,
+  ) {
     this.#inSession = keychain;
     this.#openApart = openApart;
+    this.#context = context;
+    this.#limitMs = limitMs;
   }
 
-  async inOtherSession<T>(call: (keychain: Keychain) => Promise<T>): Promise<T> {
-    this.#inSession = await this.#openApart();
-    return await call(this.#inSession);
-  }
-
-  async #retried<T>(call: (keychain: Keychain) => Promise<T>): Promise<T> {
-    try {
-      return await call(this.#inSession);
-    } catch (error) {
-      if ((error as KeychainError).condition !== 'refused') throw error;
-      return await this.inOtherSession(call);
+  async get(account: string): Promise<string | null> {
+    let text = await this.#retried((keychain) => keychain.get(account));
+    for (let tries = 1; text === null; tries++) {
+      if (!(await hasItem(this.#context, account, this.#limitMs))) break;
+      if (tries > MAX_OTHER_SESSIONS) throw new KeychainError('unreadable');
+      text = await this.#inOtherSession((keychain) => keychain.get(account));
     }
-  }
-
-  get(account: string): Promise<string | null> {
-    return this.#retried((keychain) => keychain.get(account));
+    return text;
   }
 
   set(account: string, secret: string): Promise<void> {
@@ -115,27 +114,25 @@ class SessionKeychain implements Keychain {
     return this.#retried((keychain) => keychain.delete(account));
   }
 
-  accounts(): Promise<string[]> {
-    return this.#retried((keychain) => keychain.accounts());
-  }
-}
-
-function checkedByBus(keychain: SessionKeychain, context: KeychainContext, limitMs: number): Keychain {
-  return {
-    get: async (account) => {
-      let text = await keychain.get(account);
-      for (let tries = 1; text === null; tries++) {
-        if (!(await hasItem(context, account, limitMs))) break;
-        if (tries > MAX_OTHER_SESSIONS) throw new KeychainError('unreadable');
-        text = await keychain.inOtherSession((other) => other.get(account));
-      }
-      return text;
-    },
-    set: (account, secret) => keychain.set(account, secret),
-    delete: (account) => keychain.delete(account),
+  async accounts(): Promise<string[]> {
     // The native library reads every item to list them, and crashes in a session with a wrong key.
-    accounts: async () => (await listAccounts(context, limitMs)) ?? (await keychain.accounts()),
-  };
+    const listed = await listAccounts(this.#context, this.#limitMs);
+    return listed ?? (await this.#retried((keychain) => keychain.accounts()));
+  }
+
+  async #retried<T>(call: (keychain: Keychain) => Promise<T>): Promise<T> {
+    try {
+      return await call(this.#inSession);
+    } catch (error) {
+      if ((error as KeychainError).condition !== 'refused') throw error;
+      return await this.#inOtherSession(call);
+    }
+  }
+
+  async #inOtherSession<T>(call: (keychain: Keychain) => Promise<T>): Promise<T> {
+    this.#inSession = await this.#openApart();
+    return await call(this.#inSession);
+  }
 }
 
 function withNamedAccounts(keychain: Keychain): Keychain {
