@@ -1,6 +1,6 @@
 import type { KeepItems } from '../items/item-filter.ts';
 import { createdOnReader } from '../items/item-times.ts';
-import type { IdentifiedItems } from '../paging/page.ts';
+import type { KeyedItems } from '../items/items.ts';
 import { compareInstants } from '../time/instant.ts';
 import type { Manifest } from './export-manifest.ts';
 import { overlap, type Part } from './export-part.ts';
@@ -117,7 +117,7 @@ export class PartClaim {
     });
   }
 
-  async take(items: IdentifiedItems): Promise<IdentifiedItems> {
+  async take(items: KeyedItems): Promise<KeyedItems> {
     await this.#turn();
     const days = this.#of.undated && this.#daysOf(items);
     const undated = days?.includes(undefined) ? await this.#of.undated?.() : undefined;
@@ -148,7 +148,7 @@ export class PartClaim {
   }
 
   /** The newest second has passed when a page ends with an event outside it. */
-  #noticeHead(items: IdentifiedItems): void {
+  #noticeHead(items: KeyedItems): void {
     if (items.count === 0) return;
     const last = this.#createdOn(items.bytes, items.start(items.count - 1));
     const end = this.#of.part.before;
@@ -156,7 +156,7 @@ export class PartClaim {
     if (!isInHead) this.end();
   }
 
-  #daysOf(items: IdentifiedItems): (number | undefined)[] {
+  #daysOf(items: KeyedItems): (number | undefined)[] {
     return Array.from({ length: items.count }, (_, item) => this.#readDay(items.bytes, items.start(item)));
   }
 
@@ -165,10 +165,10 @@ export class PartClaim {
    * second, and events without a time that another part has.
    */
   #ofOwnDays(
-    items: IdentifiedItems,
+    items: KeyedItems,
     days: readonly (number | undefined)[],
     undated: Set<number> | undefined,
-  ): IdentifiedItems {
+  ): KeyedItems {
     const firstDay = this.#of.firstDay ?? Number.NEGATIVE_INFINITY;
     const kept: number[] = [];
     for (const [item, day] of days.entries()) {

@@ -23,10 +23,17 @@ export class Items {
   /** Undefined if `bytes` are not a part of a file as they are. */
   readonly origin: FileOrigin | undefined;
 
-  constructor(bytes: Buffer, spans: ArrayLike<number>) {
+  constructor(
+    bytes: Buffer,
+    spans: ArrayLike<number>,
+    fieldOffsets?: readonly number[] | undefined,
+    origin?: FileOrigin | undefined,
+  ) {
     this.bytes = bytes;
     this.count = spans.length / 2;
     this.spans = spans;
+    this.fieldOffsets = fieldOffsets;
+    this.origin = origin;
   }
 
   static of(texts: readonly Buffer[]): Items {
@@ -58,8 +65,10 @@ export class Items {
 
   /** Takes ascending indexes. Shares memory with the page. */
   pick(indexes: readonly number[]): this {
+    const { fieldOffsets } = this;
     const spans = indexes.flatMap((index) => [this.start(index), this.end(index)]);
-    return new Items(this.bytes, spans) as this;
+    const offsets = fieldOffsets && indexes.flatMap((index) => offsetsOfItem(fieldOffsets, index));
+    return new Items(this.bytes, spans, offsets, this.origin) as this;
   }
 
   first(limit: number): this {
@@ -107,9 +116,35 @@ export class Items {
   }
 }
 
+/** Items with keys, which show that an item is there twice. */
+export class KeyedItems extends Items {
+  /** A 53-bit hash per item; NaN for an item without a key. */
+  readonly keys: Float64Array;
+  /** True if several members of an item could be the event, which makes its known fields ambiguous. */
+  readonly hasDoubtful: boolean;
+
+  constructor({ bytes, spans, fieldOffsets, origin }: Items, keys: Float64Array, hasDoubtful: boolean) {
+    super(bytes, spans, fieldOffsets, origin);
+    this.keys = keys;
+    this.hasDoubtful = hasDoubtful;
+  }
+
+  override pick(indexes: readonly number[]): this {
+    const keys = Float64Array.from(indexes, (index) => this.keys[index] as number);
+    return new KeyedItems(super.pick(indexes), keys, this.hasDoubtful) as this;
+  }
+
+  without(known: ReadonlySet<number>): this {
+    const kept: number[] = [];
+    for (let index = 0; index < this.count; index++)
+      if (!known.has(this.keys[index] as number)) kept.push(index);
+    return kept.length === this.count ? this : this.pick(kept);
+  }
+}
+
 export const OFFSETS_PER_ITEM = 4;
 
-export function offsetsOfItem(offsets: readonly number[], item: number): number[] {
+function offsetsOfItem(offsets: readonly number[], item: number): number[] {
   const first = OFFSETS_PER_ITEM * item;
   return offsets.slice(first, first + OFFSETS_PER_ITEM);
 }

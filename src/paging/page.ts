@@ -13,44 +13,17 @@ import {
 } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { hashed } from '../items/byte-hash.ts';
-import { Items } from '../items/items.ts';
+import { Items, KeyedItems } from '../items/items.ts';
 import { JsonScanner, JsonSyntaxError, valueEnd } from '../items/json-scanner.ts';
 import { type RecordOffsets, recordOffsets } from '../items/known-fields.ts';
 import { type PageRange, type Query, searchUrl } from './event-query.ts';
 
-/** Items of a search, with keys that identify them when the result changes during the read. */
-export class IdentifiedItems extends Items {
-  /**
-   * A 53-bit hash per item: of its `eventId` and subscription, or of its whole text if it has no `eventId`.
-   */
-  readonly keys: Float64Array;
-  readonly byEventId: boolean;
-  /** True if several members of an item could be the event, which makes its known fields ambiguous. */
-  readonly hasDoubtful: boolean;
-
-  constructor({ bytes, spans }: Items, keys: Float64Array, byEventId: boolean, hasDoubtful: boolean) {
-    super(bytes, spans);
-    this.keys = keys;
-    this.byEventId = byEventId;
-    this.hasDoubtful = hasDoubtful;
-  }
-
-  override pick(indexes: readonly number[]): this {
-    const keys = Float64Array.from(indexes, (index) => this.keys[index] as number);
-    return new IdentifiedItems(super.pick(indexes), keys, this.byEventId, this.hasDoubtful) as this;
-  }
-
-  without(known: ReadonlySet<number>): this {
-    const kept: number[] = [];
-    for (let index = 0; index < this.count; index++)
-      if (!known.has(this.keys[index] as number)) kept.push(index);
-    return kept.length === this.count ? this : this.pick(kept);
-  }
-}
-
 /** A collection in the service's answer (service description, part 2); every part may be missing. */
 export interface Page {
-  readonly items: IdentifiedItems;
+  /** An item's key is its record's, or the hash of its whole text if the record has none. */
+  readonly items: KeyedItems;
+  /** True if the keys of all items are those of their records. */
+  readonly byEventId: boolean;
   /** Size of the whole collection; undefined if it is missing or not a whole number. */
   readonly count: number | undefined;
   /** The next page's address; null on the last page, undefined if the service does not indicate either. */
@@ -194,7 +167,7 @@ export interface FoundPage {
 }
 
 export interface ReadPage extends FoundPage {
-  readonly items: IdentifiedItems;
+  readonly items: KeyedItems;
 }
 
 /** Filters the events of pages, up to a limit. With a filter the total is unknown. */
@@ -227,16 +200,16 @@ export function readPage(body: Buffer): Page {
   const start = scanner.space(body.toString('utf8', 0, 3) === '\ufeff' ? 3 : 0);
   if (body[start] !== 0x7b) throw scanner.fault('an object', start);
   const members = new Map<string, string>();
-  let items = identified(Items.of([]));
+  let list = NO_ITEMS;
   const end = scanner.each(start, (at) => {
     const name = JSON.parse(body.toString('utf8', at, scanner.string(at))) as string;
     const value = scanner.key(at);
-    if (name === 'items') items = identified(Items.of([]));
+    if (name === 'items') list = NO_ITEMS;
     if (name === 'items' && body[value] === 0x5b) {
-      const list = readItems(scanner, value);
-      items = list.items;
+      const { end, ...found } = readItems(scanner, value);
+      list = found;
       members.set(name, '[]');
-      return list.end;
+      return end;
     }
     const end = scanner.value(value);
     members.set(name, body.toString('utf8', value, end));
@@ -245,7 +218,7 @@ export function readPage(body: Buffer): Page {
   const last = scanner.space(end);
   if (last !== body.length) throw scanner.fault('the end', last);
   return {
-    items,
+    ...list,
     count: wholeNumber(members.get('count')),
     next: link(members.get('next')),
     limit: wholeNumber(members.get('limit')),
@@ -255,7 +228,11 @@ export function readPage(body: Buffer): Page {
   };
 }
 
-function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItems; end: number } {
+type FoundItems = Pick<Page, 'items' | 'byEventId'>;
+
+const NO_ITEMS: FoundItems = { items: identified(Items.of([])), byEventId: true };
+
+function readItems(scanner: JsonScanner, start: number): FoundItems & { readonly end: number } {
   const spans: number[] = [];
   const keys: number[] = [];
   let isSpaced = false;
@@ -273,8 +250,8 @@ function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItem
   });
   const items = new Items(scanner.bytes, Uint32Array.from(spans));
   const compact = isSpaced ? items.compacted() : items;
-  const identifiedItems = new IdentifiedItems(compact, Float64Array.from(keys), byEventId, hasDoubtful);
-  return { items: identifiedItems, end: listEnd };
+  const keyed = new KeyedItems(compact, Float64Array.from(keys), hasDoubtful);
+  return { items: keyed, byEventId, end: listEnd };
 }
 
 interface Identified extends Pick<RecordOffsets, 'isDoubtful'> {
@@ -313,15 +290,13 @@ export function recordKey(
   return hashed(bytes, eventIdAt, idEnd, subscriptionIdAt, subscriptionEnd);
 }
 
-export function identified(items: Items): IdentifiedItems {
+/** Returns the items with the keys that they have on a page. */
+export function identified(items: Items): KeyedItems {
   const scanner = new JsonScanner(items.bytes);
   const found = Array.from({ length: items.count }, (_, item) => identify(scanner, items.start(item)));
-  return new IdentifiedItems(
-    items,
-    Float64Array.from(found, ({ key }) => key),
-    found.every(({ isOfId }) => isOfId),
-    found.some(({ isDoubtful }) => isDoubtful),
-  );
+  const keys = Float64Array.from(found, ({ key }) => key);
+  const hasDoubtful = found.some(({ isDoubtful }) => isDoubtful);
+  return new KeyedItems(items, keys, hasDoubtful);
 }
 
 function wholeNumber(text: string | undefined): number | undefined {

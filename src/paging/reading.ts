@@ -1,6 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import { directionBetween } from '../items/item-times.ts';
-import { type IdentifiedItems, type Page, totalOf } from './page.ts';
+import type { KeyedItems } from '../items/items.ts';
+import { type Page, totalOf } from './page.ts';
 
 /** Pages that events joining between two answers may fill before some are passed on twice. */
 const LOOKED_BACK_PAGES = 10;
@@ -27,7 +28,7 @@ export class Reading {
   }
 
   /** Returns the items of a page that are due. Throws `ServiceError` for a repeated page. */
-  take(page: Page): IdentifiedItems {
+  take(page: Page): KeyedItems {
     this.pages++;
     const hasGrown = this.counts.leftSince(page) < 0;
     if (this.counts.noteTaken(page)) this.ledger.dropRepeated();
@@ -57,7 +58,7 @@ export class Reading {
   }
 
   /** True if a page repeats the previous one, as when a service ignores offsets or its own links. */
-  #repeats({ items: { keys, byEventId } }: Page): boolean {
+  #repeats({ items: { keys }, byEventId }: Page): boolean {
     const before = this.#before;
     if (keys.length === 0 || keys.length !== before.length || this.ledger.dropsRepeated) return false;
     return keys.every((key, index) => key === before[index]) && (byEventId || new Set(keys).size > 1);
@@ -67,7 +68,7 @@ export class Reading {
    * True if a page begins with an event of one of the last pages, or holds the last event of one, after
    * others that have joined: events have moved down past an offset. Pages whose own ids repeat prove nothing.
    */
-  #showsShift({ items: { keys, byEventId } }: Page): boolean {
+  #showsShift({ items: { keys }, byEventId }: Page): boolean {
     if (!byEventId) return false;
     // Once repeated events are dropped, an earlier page may also be read again on purpose.
     const lastPages = this.ledger.dropsRepeated ? [this.#before] : this.ledger.lastPages(LOOKED_BACK_PAGES);
@@ -105,7 +106,7 @@ export class ReadLedger {
     for (const keys of this.#keys) for (const key of keys) this.#known.add(key);
   }
 
-  passOn(items: IdentifiedItems): IdentifiedItems {
+  passOn(items: KeyedItems): KeyedItems {
     const fresh = this.#known ? items.without(this.#known) : items;
     const due = fresh.first(this.limit - this.passedOn);
     this.passedOn += due.count;

@@ -2,40 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { advise, hooktrail } from '../advice.ts';
 import { ServiceError } from '../errors.ts';
 import { encodingOf } from '../files/whole-files.ts';
-import { type FileOrigin, Items, offsetsOfItem } from '../items/items.ts';
+import { Items, KeyedItems } from '../items/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
 import { recordOffsets } from '../items/known-fields.ts';
 import { recordKey } from '../paging/page.ts';
-
-interface FoundRecords {
-  readonly keys: Float64Array;
-  /** True if several members of an item could be the event, which leaves its known fields unknown. */
-  readonly hasDoubtful: boolean;
-  readonly fieldOffsets: readonly number[] | undefined;
-  readonly origin: FileOrigin | undefined;
-}
-
-export class RecordItems extends Items {
-  readonly keys: Float64Array;
-  readonly hasDoubtful: boolean;
-  override readonly fieldOffsets: readonly number[] | undefined;
-  override readonly origin: FileOrigin | undefined;
-
-  constructor({ bytes, spans }: Items, { keys, hasDoubtful, fieldOffsets, origin }: FoundRecords) {
-    super(bytes, spans);
-    this.keys = keys;
-    this.hasDoubtful = hasDoubtful;
-    this.fieldOffsets = fieldOffsets;
-    this.origin = origin;
-  }
-
-  override pick(indexes: readonly number[]): this {
-    const { hasDoubtful, fieldOffsets, origin } = this;
-    const keys = Float64Array.from(indexes, (index) => this.keys[index] as number);
-    const picked = fieldOffsets && indexes.flatMap((index) => offsetsOfItem(fieldOffsets, index));
-    return new RecordItems(super.pick(indexes), { keys, hasDoubtful, fieldOffsets: picked, origin }) as this;
-  }
-}
 
 /** Maximum length of an object, which is buffered until it is complete. */
 const LONGEST_BYTES = 32 << 20;
@@ -45,12 +15,13 @@ const NEWLINE = 0x0a;
 /**
  * Parses NDJSON or consecutive JSON arrays, in any layout, in linear time however the text is split. Throws
  * `ServiceError` that begins with `name` and gives the line. `file` is the path of a file that has this text.
+ * Items without an `eventId` have no key.
  */
 export async function* itemsOfText(
   pieces: AsyncIterable<Buffer>,
   name: string,
   file?: string,
-): AsyncGenerator<RecordItems> {
+): AsyncGenerator<KeyedItems> {
   const parser = new ItemTextParser(name, file);
   let held: Buffer[] = [];
   let length = 0;
@@ -115,7 +86,7 @@ class ItemTextParser {
   }
 
   /** Returns the complete objects and the rest; `isEnd` if no more bytes follow. */
-  parse(bytes: Buffer, isEnd = false): { items: RecordItems; rest: Buffer } {
+  parse(bytes: Buffer, isEnd = false): { items: KeyedItems; rest: Buffer } {
     const objects: FoundObjects = { spans: [], keys: [], fieldOffsets: [], hasDoubtful: false };
     const { spans } = objects;
     const scanner = new JsonScanner(bytes);
@@ -126,15 +97,10 @@ class ItemTextParser {
       throw this.faultAt('it is not UTF-8', bytes, spans[end - 1]);
     }
     for (let at = read.indexOf(NEWLINE); at !== -1; at = read.indexOf(NEWLINE, at + 1)) this.#lines++;
-    const found = new Items(read, spans);
-    const isSpaced = scanner.spaced && found.count > 0;
-    const isCopied = isSpaced || this.#file === undefined;
-    const items = new RecordItems(isSpaced ? found.compacted() : found, {
-      keys: Float64Array.from(objects.keys),
-      hasDoubtful: objects.hasDoubtful,
-      fieldOffsets: isSpaced ? undefined : objects.fieldOffsets,
-      origin: isCopied ? undefined : { file: this.#file, offset: this.#offset },
-    });
+    const origin = this.#file === undefined ? undefined : { file: this.#file, offset: this.#offset };
+    const found = new Items(read, spans, objects.fieldOffsets, origin);
+    const compact = scanner.spaced && found.count > 0 ? found.compacted() : found;
+    const items = new KeyedItems(compact, Float64Array.from(objects.keys), objects.hasDoubtful);
     this.#offset += used;
     return { items, rest: bytes.subarray(used) };
   }

@@ -3,14 +3,13 @@ import { unlistedText } from '../filters/event-types.ts';
 import { memberPath } from '../items/field-path.ts';
 import { createRowReader } from '../items/item-columns.ts';
 import { holdsEventsFrom } from '../items/item-times.ts';
-import type { Items } from '../items/items.ts';
+import { type Items, KeyedItems } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { DOUBTFUL_EVENT } from '../paging/page.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import type { Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { HashSet } from './hash-set.ts';
-import { RecordItems } from './item-text.ts';
 import { createMatcher, keepKnownOutcomes } from './stored-matches.ts';
 
 /** Watches events as they are read, then reports reasons to doubt the result. */
@@ -121,7 +120,7 @@ export function doubtTypes(types: readonly string[], place: string): Doubter {
 /** Maximum records remembered, which takes 16 MiB. */
 const MAX_RECORDS = 1_000_000;
 
-/** Skips exports, which hold each record once. */
+/** Reports records that are there twice, by the keys of items. */
 export function doubtRecords(): Doubter {
   const seen = new HashSet();
   let repeated = 0;
@@ -132,7 +131,7 @@ export function doubtRecords(): Doubter {
   };
   return {
     see: (items) => {
-      if (!(items instanceof RecordItems)) return;
+      if (!(items instanceof KeyedItems)) return;
       hasDoubtful ||= items.hasDoubtful && items.count > 0;
       for (const key of items.keys) if (!Number.isNaN(key)) note(key);
     },

@@ -44,9 +44,10 @@ export async function* storedEvents(
   const keep = filters.createKeep();
   const choose = keep ?? ((items: Items) => items);
   const match = createMatcher(queries, filters.eventTypes);
-  const { lists, checkRest } = await openPlace(place, { context, onDoubt, comparesOutcomes });
+  const { lists, isExport, checkRest } = await openPlace(place, { context, onDoubt, comparesOutcomes });
 
   const doubts = doubtersOf(filters, after, place);
+  const ofRecords = isExport ? undefined : doubtRecords();
   let found = 0;
   const keepMatching = (items: Items) => {
     options.onRead?.(items.count);
@@ -54,7 +55,7 @@ export async function* storedEvents(
     const { kept: matching, undated } = match(items);
     const kept = choose(matching);
     if (undated) doubts.ofUndated?.see(choose(undated));
-    doubts.ofKept?.see(kept);
+    ofRecords?.see(kept);
     found += kept.count;
     return kept;
   };
@@ -66,10 +67,10 @@ export async function* storedEvents(
 
   if (options.mustTell && doubts.ofOutcomes && doubts.ofOutcomes.doubts().length > 0)
     throw new ServiceError(OUTCOMES_UNKNOWN);
-  const { ofRead, ofUndated, ofKept, ofTypes } = doubts;
+  const { ofRead, ofUndated, ofTypes } = doubts;
   // A limited read has not seen all types.
   const isWhole = found < limit;
-  const said = [...ofRead, ofUndated, ofKept].filter((doubter) => isWhole || doubter !== ofTypes);
+  const said = [...ofRead, ofUndated, ofRecords].filter((doubter) => isWhole || doubter !== ofTypes);
   for (const doubt of said.flatMap((doubter) => doubter?.doubts() ?? [])) onDoubt?.(doubt);
   for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt, 'usage');
 }
@@ -79,7 +80,6 @@ interface Doubters {
   readonly ofOutcomes: Doubter | undefined;
   readonly ofTypes: Doubter | undefined;
   readonly ofUndated: Doubter | undefined;
-  readonly ofKept: Doubter;
 }
 
 function doubtersOf(
@@ -96,7 +96,6 @@ function doubtersOf(
     ofOutcomes,
     ofTypes,
     ofUndated: after || before ? doubtTimes() : undefined,
-    ofKept: doubtRecords(),
   };
 }
 

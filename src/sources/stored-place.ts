@@ -17,6 +17,8 @@ import { BYTE_ORDER_MARK, itemsOfText } from './item-text.ts';
 
 export interface Place {
   readonly lists: readonly AsyncGenerator<FoundPage>[];
+  /** An export holds each record once. */
+  readonly isExport: boolean;
   readonly checkRest?: () => Promise<void>;
 }
 
@@ -34,7 +36,7 @@ export async function openPlace(place: string, options: PlaceOptions): Promise<P
     throw unreadablePlace(place, error);
   };
   if ((await stat(place).catch(unreadable)).isDirectory())
-    return await openExport(place, { ...options, signal });
+    return { ...(await openExport(place, { ...options, signal })), isExport: true };
   const pipe = await openPipe(place, signal).catch(unreadable);
   if (pipe) return placeOfText(place, pipe, options);
   // A stream would report a missing file only later.
@@ -44,11 +46,11 @@ export async function openPlace(place: string, options: PlaceOptions): Promise<P
   const file = isGzip(await startOf(handle)) ? undefined : place;
   const stream = handle.createReadStream({ start: 0, highWaterMark: PIECE_BYTES });
   const pages = pagesOfText(place, stream, options, file);
-  return { lists: [withShare(pages, () => stream.bytesRead / size)] };
+  return { lists: [withShare(pages, () => stream.bytesRead / size)], isExport: false };
 }
 
 function placeOfText(name: string, stream: Readable, options: PlaceOptions): Place {
-  return { lists: [pagesOfText(name, stream, options)] };
+  return { lists: [pagesOfText(name, stream, options)], isExport: false };
 }
 
 async function* withShare(

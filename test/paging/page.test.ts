@@ -169,8 +169,8 @@ test.each([
 
 describe('the keys of items', () => {
   const keysOf = (...items: readonly string[]) => {
-    const { items: found } = readPage(Buffer.from(`{"items":[${items.join(', ')}]}`));
-    return { keys: [...found.keys], byEventId: found.byEventId };
+    const { items: found, byEventId } = readPage(Buffer.from(`{"items":[${items.join(', ')}]}`));
+    return { keys: [...found.keys], byEventId };
   };
   const event = (id: string, status = 'FAILED') => `{"eventId":"${id}","publishStatus":"${status}"}`;
 
@@ -181,7 +181,7 @@ describe('the keys of items', () => {
     const same = identified(
       Items.of([event('a'), event('b', 'SUCCESS'), last].map((text) => Buffer.from(text))),
     );
-    expect([[...same.keys], same.byEventId]).toEqual([keys, true]);
+    expect([...same.keys]).toEqual(keys);
     expect(keysOf().byEventId).toBe(true);
   });
 
@@ -189,7 +189,6 @@ describe('the keys of items', () => {
     const [one, other] = [`{${id}"a":1}`, `{${id}"a":2}`];
     const { keys, byEventId } = keysOf(one, other, one, event('a'));
     expect([keys[0] === keys[2], keys[0] === keys[1], byEventId]).toEqual([true, false, false]);
-    expect(identified(Items.of([Buffer.from(event('a')), Buffer.from(one)])).byEventId).toBe(false);
   });
 
   test('are those of the subscription too, at the top or in the event', () => {
