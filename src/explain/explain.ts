@@ -6,7 +6,7 @@ import type { Reporter } from '../terminal/reporter.ts';
 import type { Instant } from '../time/instant.ts';
 import { type Baseline, type BaselineCounts, checkBaseline, countBaseline } from './baseline.ts';
 import type { Cause } from './exact-counts.ts';
-import type { Explanation } from './failure-reading.ts';
+import type { Explanation } from './explanation.ts';
 import { againFrom, TwoReadings } from './two-readings.ts';
 
 export interface Explained extends Explanation {

@@ -1,9 +1,9 @@
 import type { EventFilters } from '../filters/event-filters.ts';
 import { Items } from '../items/items.ts';
-import type { EventSample } from '../sample/event-sample.ts';
+import { EventSample } from '../sample/event-sample.ts';
 import type { EventSource, PageOfOutcomes } from '../sources/event-source.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { type Explanation, FailureReading } from './failure-reading.ts';
+import { type Explanation, searchSample } from './explanation.ts';
 import { KeptPages } from './kept-pages.ts';
 
 type Pages = AsyncIterable<PageOfOutcomes>;
@@ -27,18 +27,14 @@ export function againFrom(source: EventSource, filters: EventFilters): SecondRea
  * Other events stay in the sample, or move to a temporary file.
  */
 export class TwoReadings {
-  readonly #reading: FailureReading;
+  readonly sample: EventSample;
   readonly #second: SecondReading;
   readonly #kept = new KeptPages();
   #isKept = true;
 
-  constructor(second: SecondReading, sample?: EventSample) {
+  constructor(second: SecondReading, sample = new EventSample()) {
     this.#second = second;
-    this.#reading = new FailureReading(sample);
-  }
-
-  get sample(): FailureReading['sample'] {
-    return this.#reading.sample;
+    this.sample = sample;
   }
 
   async see(page: PageOfOutcomes): Promise<void> {
@@ -46,7 +42,7 @@ export class TwoReadings {
     const { again } = this.#second;
     const isLastRoom = !again && sample.isWhole && !sample.hasRoomFor(page.items);
     const before = isLastRoom ? [copyOfSampled(sample, true), copyOfSampled(sample, false)] : [];
-    this.#reading.see(page.items, page.haveFailed);
+    sample.add(page.items, page.haveFailed);
     if (again) {
       this.#isKept &&= this.#kept.addPlace(page);
       return;
@@ -58,9 +54,10 @@ export class TwoReadings {
   /** Call after the first reading. Hours and weekdays follow the zone. */
   async explain(zone: TimeZone): Promise<Explanation> {
     try {
-      if (this.#reading.search(zone))
-        for await (const { items, haveFailed } of this.#pages()) this.#reading.count(items, haveFailed);
-      return this.#reading.explanation;
+      const { counts, needsSecondReading, explanation } = searchSample(this.sample, zone);
+      if (needsSecondReading)
+        for await (const { items, haveFailed } of this.#pages()) counts.add(items, haveFailed);
+      return explanation();
     } finally {
       await this.close();
     }

@@ -1,4 +1,4 @@
-import { type Explanation, FailureReading } from '../../src/explain/failure-reading.ts';
+import { type Explanation, searchSample } from '../../src/explain/explanation.ts';
 import type { Items } from '../../src/items/items.ts';
 import { EventSample } from '../../src/sample/event-sample.ts';
 import { type SampleTable, tableOfSample } from '../../src/sample/sample-table.ts';
@@ -7,10 +7,11 @@ import { type TimeZone, UTC } from '../../src/time/time-zone.ts';
 /** Explains the failures among some items, which are read as often as it takes. */
 export const explainItems = (items: Items | readonly Items[], zone?: TimeZone): Explanation => {
   const pages = Array.isArray(items) ? items : [items];
-  const reading = new FailureReading();
-  for (const page of pages) reading.see(page, undefined);
-  if (reading.search(zone)) for (const page of pages) reading.count(page, undefined);
-  return reading.explanation;
+  const sample = new EventSample();
+  for (const page of pages) sample.add(page, undefined);
+  const { counts, needsSecondReading, explanation } = searchSample(sample, zone);
+  if (needsSecondReading) for (const page of pages) counts.add(page, undefined);
+  return explanation();
 };
 
 /** Items as the columns that causes are looked for in. */

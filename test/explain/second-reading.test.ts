@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { FailureReading } from '../../src/explain/failure-reading.ts';
+import { searchSample } from '../../src/explain/explanation.ts';
 import { againFrom, type SecondReading, TwoReadings } from '../../src/explain/two-readings.ts';
 import { EventFilters } from '../../src/filters/event-filters.ts';
 import { Items } from '../../src/items/items.ts';
@@ -144,7 +144,7 @@ test('events of a file are counted where they are in it, and a changed file is a
 
 test('a span of time has the first and the last event of all, where the sample is a part', () => {
   const isOut = (index: number) => index >= 2_011 && index < 2_345;
-  const reading = new FailureReading(smallSample());
+  const sample = smallSample();
   const items = pages.map((page, number) =>
     Items.of(
       page.texts().map((text, index) =>
@@ -159,10 +159,11 @@ test('a span of time has the first and the last event of all, where the sample i
       ),
     ),
   );
-  for (const page of items) reading.see(page, undefined);
-  expect(reading.search()).toBe(true);
-  for (const page of items) reading.count(page, undefined);
-  const [cause] = reading.explanation.causes;
+  for (const page of items) sample.add(page, undefined);
+  const { counts, needsSecondReading, explanation } = searchSample(sample);
+  expect(needsSecondReading).toBe(true);
+  for (const page of items) counts.add(page, undefined);
+  const [cause] = explanation().causes;
   expect(cause?.conditions.map(({ text }) => text)).toEqual([
     `createdOn >= ${eventOf(2_011).createdOn}`,
     `createdOn <= ${eventOf(2_344).createdOn}`,

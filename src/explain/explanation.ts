@@ -1,5 +1,5 @@
 import { Items } from '../items/items.ts';
-import { EventSample } from '../sample/event-sample.ts';
+import type { EventSample } from '../sample/event-sample.ts';
 import type { SampleField } from '../sample/sample-field.ts';
 import { type SampleTable, tableOfSample } from '../sample/sample-table.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
@@ -7,7 +7,13 @@ import { fieldCondition } from './cause-conditions.ts';
 import { CauseSearch, type FoundCause, type RowTest } from './cause-search.ts';
 import { FieldTest } from './conditions.ts';
 import { bytesOfEffects, causesAmong, findEffects, valuesToCount } from './effects.ts';
-import { type Cause, type CauseToCount, type Effect, ExactCounts } from './exact-counts.ts';
+import {
+  type Cause,
+  type CauseToCount,
+  type CountedCauses,
+  type Effect,
+  ExactCounts,
+} from './exact-counts.ts';
 import { SpanTest } from './spans.ts';
 
 export interface Explanation {
@@ -28,62 +34,51 @@ interface Found {
   readonly effects: readonly FieldTest[];
 }
 
-/** The first reading finds causes in a sample, the second counts them in all events. */
-export class FailureReading {
-  readonly sample: EventSample;
-  #table: SampleTable | undefined;
-  #counts: ExactCounts | undefined;
+/** Causes and effects found in a sample, to be counted in all events. */
+export interface SearchedSample {
+  readonly counts: ExactCounts;
+  /** True if events are missing from the sample, so the counts need a second reading. */
+  readonly needsSecondReading: boolean;
+  /** Call after the last event was counted. */
+  readonly explanation: () => Explanation;
+}
 
-  constructor(sample = new EventSample()) {
-    this.sample = sample;
-  }
+export function searchSample(sample: EventSample, zone: TimeZone = UTC): SearchedSample {
+  const { events, failed, isWhole } = sample;
+  const table = tableOfSample(sample, zone);
+  if (!isWhole) sample.releaseEvents();
+  const found = failed === 0 ? { causes: [], effects: [] } : findIn(table);
+  const effects = found.effects.map((test) => ({
+    condition: fieldCondition(test),
+    values: valuesToCount(table, test),
+  }));
+  const counts = new ExactCounts({ events, failed }, found.causes, effects, { zone, isSampleWhole: isWhole });
+  if (isWhole)
+    for (const { text, hasFailed } of sample.readSampled()) counts.add(Items.of([text]), hasFailed);
+  return {
+    counts,
+    needsSecondReading: !isWhole && failed > 0,
+    explanation: () => explanationOf(sample, table.fields, counts.result()),
+  };
+}
 
-  see(items: Items, haveFailed: boolean | undefined): void {
-    this.sample.add(items, haveFailed);
-  }
-
-  /** Call after the first reading. Returns true if a second one is needed. */
-  search(zone: TimeZone = UTC): boolean {
-    const { sample } = this;
-    const { events, failed, isWhole } = sample;
-    const table = tableOfSample(sample, zone);
-    if (!isWhole) sample.releaseEvents();
-    const found = failed === 0 ? { causes: [], effects: [] } : findIn(table);
-    const effects = found.effects.map((test) => ({
-      condition: fieldCondition(test),
-      values: valuesToCount(table, test),
-    }));
-    this.#table = table;
-    this.#counts = new ExactCounts({ events, failed }, found.causes, effects, {
-      zone,
-      isSampleWhole: isWhole,
-    });
-    if (!isWhole) return failed > 0;
-    for (const { text, hasFailed } of sample.readSampled()) this.#counts.add(Items.of([text]), hasFailed);
-    return false;
-  }
-
-  count(items: Items, haveFailed: boolean | undefined): void {
-    this.#counts?.add(items, haveFailed);
-  }
-
-  get explanation(): Explanation {
-    const { events, failed, subscriptions } = this.sample;
-    const counted = this.#counts?.result() ?? { causes: [], effects: [], unexplained: failed };
-    const fields = this.#table?.fields ?? [];
-    const ownFields = fields.filter(({ derivation }) => !derivation);
-    return {
-      events,
-      failed,
-      subscriptions,
-      causes: counted.causes,
-      unexplained: counted.unexplained,
-      onlyInFailures: counted.effects,
-      notCompared: pathsOf(ownFields.filter((field) => field.isUncompared || field.hasLongValue)),
-      comparedWhereShort: pathsOf(ownFields.filter((field) => field.hasLongValue && !field.isUncompared)),
-      notLookedAt: pathsOf(fields.filter(({ isOverfull }) => isOverfull)),
-    };
-  }
+function explanationOf(
+  { events, failed, subscriptions }: EventSample,
+  fields: readonly SampleField[],
+  { causes, unexplained, effects }: CountedCauses,
+): Explanation {
+  const ownFields = fields.filter(({ derivation }) => !derivation);
+  return {
+    events,
+    failed,
+    subscriptions,
+    causes,
+    unexplained,
+    onlyInFailures: effects,
+    notCompared: pathsOf(ownFields.filter((field) => field.isUncompared || field.hasLongValue)),
+    comparedWhereShort: pathsOf(ownFields.filter((field) => field.hasLongValue && !field.isUncompared)),
+    notLookedAt: pathsOf(fields.filter(({ isOverfull }) => isOverfull)),
+  };
 }
 
 function pathsOf(fields: readonly SampleField[]): string[] {
