@@ -26,6 +26,7 @@ import { listenForRedirect } from '../sign-in/redirect-listener.ts';
 import { notSignedIn } from '../sign-in/session.ts';
 import { signInLock } from '../sign-in/sign-in-lock.ts';
 import { checkSignIn, readSignInState } from '../sign-in/sign-in-state.ts';
+import { OPTIONAL_LIMITS } from '../sign-in/token-endpoint.ts';
 import { type Palette, paletteOf } from '../terminal/palette.ts';
 import { fittedLines, terminalSafeLine } from '../terminal/terminal-text.ts';
 
@@ -139,7 +140,7 @@ async function checkBus(context: Context): Promise<Outcome> {
   if (typeof bus === 'string')
     return doubtful(`the session bus is ${bus === 'absent' ? 'absent' : 'not on a local socket'}`, next);
   try {
-    const connection = await openDBus(bus.socket, context.machine.userId, LIMITS.connect);
+    const connection = await openDBus(bus.socket, context.machine.userId, OPTIONAL_LIMITS.connect);
     connection?.close();
     return ok(`the session bus is ${bus.socket.replace(/^\0/, '@')}`);
   } catch (error) {
@@ -215,8 +216,6 @@ function sourcesOf(settings: Settings | Error): Outcome {
   return ok(others.length > 0 ? `${saved}; overridden by ${others.join(', ')}` : saved);
 }
 
-/** Shorter limits than in other commands: a diagnosis should not make the user wait. */
-const LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, bytes: 1024 * 1024 };
 /**
  * Milliseconds that clocks may differ: a `Date` header has whole seconds, and the answer takes time to
  * arrive.
@@ -269,7 +268,7 @@ async function reach(
     ];
   const { clock, signal } = context;
   const sent = clock.now();
-  const transport = createTransport(context, LIMITS);
+  const transport = createTransport(context, OPTIONAL_LIMITS);
   const url = new URL(`${urlText(base)}${path}`);
   const answer = await transport
     .send({ method: 'GET', url, keepBytes: 0, signal })
