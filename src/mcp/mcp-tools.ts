@@ -5,8 +5,7 @@ import type { Call } from '../command.ts';
 import type { Clock } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { type FilterKey, filterKeys } from '../items/filter-keys.ts';
-import { isObject } from '../items/items.ts';
-import { shownAddress } from '../names/callback-address.ts';
+import { withShownAddress } from '../names/callback-address.ts';
 import { answerShape, errorAnswer, exactJson, toolResult, valueAnswer } from './mcp-answers.ts';
 import { type Arguments, type CommandResult, createRunner, type RunWords } from './mcp-lines.ts';
 import { elementsAnswer, linesAnswer, linesIn, offsetOf, summaryAnswer } from './mcp-lists.ts';
@@ -281,11 +280,7 @@ async function printedValue(running: Promise<CommandResult>): Promise<CallToolRe
 /** Masks possible secrets in the addresses of subscriptions, one per line. */
 function maskedLines(ndjson: string): string {
   return linesIn(ndjson)
-    .map((line) => {
-      const item = exactJson(line);
-      if (!isObject(item) || typeof item['callbackUrl'] !== 'string') return line;
-      return JSON.stringify({ ...item, callbackUrl: shownAddress(item['callbackUrl']) ?? null });
-    })
+    .map((line) => JSON.stringify(withShownAddress(exactJson(line))))
     .join('\n');
 }
 

@@ -1,3 +1,5 @@
+import { isObject } from '../items/items.ts';
+
 /** Characters of a path segment above which it may be a secret; so may one with digits. */
 const LONGEST_SEGMENT_CHARACTERS = 12;
 
@@ -11,6 +13,14 @@ export function shownAddress(callbackUrl: string): string | undefined {
   const segments = url.pathname.split('/').filter((segment) => segment !== '');
   const shown = segments.map((segment) => (isHarmless(segment) ? segment : '…'));
   return [url.host, ...shown].join('/');
+}
+
+/** Returns a subscription with the showable part of its callback address, or null if nothing may be shown. */
+export function withShownAddress(subscription: unknown): unknown {
+  if (!isObject(subscription) || !('callbackUrl' in subscription)) return subscription;
+  const { callbackUrl } = subscription;
+  const shown = typeof callbackUrl === 'string' ? shownAddress(callbackUrl) : undefined;
+  return { ...subscription, callbackUrl: shown ?? null };
 }
 
 /**

@@ -5,8 +5,8 @@ import type { FormatOptions } from '../formats/format-options.ts';
 import { createItemWriter } from '../formats/item-writer.ts';
 import { apiUrl } from '../http/service.ts';
 import { pastedGuid } from '../items/guids.ts';
-import { Items, isObject } from '../items/items.ts';
-import { shownAddress } from '../names/callback-address.ts';
+import { Items } from '../items/items.ts';
+import { withShownAddress } from '../names/callback-address.ts';
 import { keepSubscriptions } from '../names/kept-subscriptions.ts';
 import { LIST_PATH, type NamedSubscription, subscriptionOf } from '../names/subscription-names.ts';
 import { pageClient } from '../paging/page.ts';
@@ -83,13 +83,7 @@ function withState(text: SubscriptionText, state: string): SubscriptionText {
 }
 
 function masked(items: Items): Items {
-  const texts = [...items.values()].map((item) => {
-    if (!isObject(item)) return JSON.stringify(item);
-    const { callbackUrl } = item;
-    const address = typeof callbackUrl === 'string' ? (shownAddress(callbackUrl) ?? null) : null;
-    return JSON.stringify({ ...item, callbackUrl: address });
-  });
-  return Items.of(texts.map((text) => Buffer.from(text)));
+  return Items.of([...items.values()].map((item) => Buffer.from(JSON.stringify(withShownAddress(item)))));
 }
 
 export async function printSubscription(word: string, format: FormatOptions, call: Call): Promise<void> {

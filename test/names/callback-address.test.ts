@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { searchedAddress, shownAddress } from '../../src/names/callback-address.ts';
+import { searchedAddress, shownAddress, withShownAddress } from '../../src/names/callback-address.ts';
 
 test.each([
   ['https://hooks.example.com/in', 'hooks.example.com/in'],
@@ -16,6 +16,20 @@ test.each([
 test.each(['', 'hooks', 'javascript:alert(1)', '/in', 'mailto:a@example.com'])('%j is no address', (text) => {
   expect(shownAddress(text)).toBeUndefined();
   expect(searchedAddress(text)).toBe('');
+});
+
+test('a subscription keeps nothing else of its address, and other values stay as they are', () => {
+  const addresses = [
+    'https://hooks.example.com/in?key=secret',
+    'secret',
+    ['https://hooks.example.com/?key=x'],
+    5,
+  ];
+  expect(addresses.map((callbackUrl) => withShownAddress({ callbackUrl, n: 1 }))).toEqual(
+    ['hooks.example.com/in', null, null, null].map((callbackUrl) => ({ callbackUrl, n: 1 })),
+  );
+  const others = [{ n: 1 }, 5, null];
+  expect(others.map(withShownAddress)).toEqual(others);
 });
 
 test('a part is looked for in host and path, and not in user information or a query', () => {
