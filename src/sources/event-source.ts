@@ -69,11 +69,6 @@ export interface AskedService {
   readonly doubt: () => Promise<void>;
 }
 
-/** The parts in which stored events and those of a service differ. */
-type Place = Pick<EventSource, 'name' | 'filters' | 'window' | 'isReadOnce' | 'service'> & {
-  readonly read: Read;
-};
-
 export class EventSource {
   readonly name: string;
   readonly filters: EventFilters;
@@ -91,16 +86,17 @@ export class EventSource {
   #unknownOutcomes = 0;
 
   constructor(
-    { name, filters, window, isReadOnce, service, read }: Place,
+    place: Pick<EventSource, 'name' | 'filters' | 'window' | 'isReadOnce' | 'service'>,
+    read: Read,
     mix: MarketplaceMix,
     { format }: Pick<SourceOptions, 'format'>,
     { context, reporter }: SourceCall,
   ) {
-    this.name = name;
-    this.filters = filters;
-    this.window = window;
-    this.isReadOnce = isReadOnce;
-    this.service = service;
+    this.name = place.name;
+    this.filters = place.filters;
+    this.window = place.window;
+    this.isReadOnce = place.isReadOnce;
+    this.service = place.service;
     this.#read = read;
     this.#mix = mix;
     this.#format = format;
@@ -194,34 +190,33 @@ export async function withEventSource<Result>(
 ): Promise<Result> {
   const { from, filters } = options;
   const { context, reporter } = call;
-  const mix = new MarketplaceMix();
-  const workAt = (place: Place) => work(new EventSource(place, mix, options, call));
   const now = context.clock.now();
   const byIds = filters.withSubscriptions(filters.subscriptionIds);
   if (from === undefined) {
     statsWindow(byIds, now);
-    return await withServicePlace(call, options, mix, workAt);
+    return await withServiceSource(call, options, work);
   }
   const window = storedWindow(byIds, now);
   const onDoubt = eachOnce(warnOfDoubts(reporter));
   const stored = { context, onDoubt, comparesOutcomes: filters.statuses.length === 0 };
-  return await workAt({
+  const read: Read = (chosen, within) =>
+    showProgress(storedEvents(from, chosen, { ...stored, within }), context, reporter);
+  const place = {
     name: from === '-' ? 'standard input' : from,
     filters,
     window: filters.after && !filters.seemsToBeginLater(now) ? window : undefined,
     isReadOnce: isReadOnce(from),
-    read: (chosen, within) =>
-      showProgress(storedEvents(from, chosen, { ...stored, within }), context, reporter),
     service: undefined,
-  });
+  };
+  return await work(new EventSource(place, read, new MarketplaceMix(), options, call));
 }
 
-async function withServicePlace<Result>(
+async function withServiceSource<Result>(
   call: SourceCall,
-  { filters, concurrency }: SourceOptions,
-  mix: MarketplaceMix,
-  work: (place: Place) => Promise<Result>,
+  options: SourceOptions,
+  work: (source: EventSource) => Promise<Result>,
 ): Promise<Result> {
+  const { filters, concurrency } = options;
   const { context, reporter } = call;
   return await withService(call, async (service) => {
     const { page, serviceTime } = await askEventTypes(service);
@@ -239,18 +234,20 @@ async function withServicePlace<Result>(
         (await warnOfUnsubscribed(resolved, service, reporter));
       if (!hasWarned && context.stderr.isTerminal) sayFurtherBack(resolved, context, reporter);
     };
+    const read: Read = async function* (chosen, within, direction) {
+      const reading = { concurrency, within, direction };
+      yield* (await openWithProgress(service, chosen, reading, context, reporter)).pages;
+    };
+    const mix = new MarketplaceMix();
     const count = countQueries(service, concurrency, mix, context, reporter);
-    const done = work({
+    const place = {
       name: service.baseUrl.host,
       filters: resolved,
       window: statsWindow(resolved, serviceTime ?? context.clock.now()),
       isReadOnce: false,
-      read: async function* (chosen, within, direction) {
-        const reading = { concurrency, within, direction };
-        yield* (await openWithProgress(service, chosen, reading, context, reporter)).pages;
-      },
       service: { count, typesOnOffer: eventTypeNames(page.items), askNames, doubt },
-    });
+    };
+    const done = work(new EventSource(place, read, mix, options, call));
     return await done.finally(() => names?.close());
   });
 }

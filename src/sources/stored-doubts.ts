@@ -9,7 +9,6 @@ import { DOUBTFUL_EVENT } from '../paging/page.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import type { Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { HashSet } from './hash-set.ts';
 import { createMatcher, keepKnownOutcomes } from './stored-matches.ts';
 
 /** Watches events as they are read, then reports reasons to doubt the result. */
@@ -118,11 +117,11 @@ export function doubtTypes(types: readonly string[], place: string): Doubter {
 }
 
 /** Maximum records remembered, which takes 16 MiB. */
-const MAX_RECORDS = 1_000_000;
+const MAX_RECORDS = 400_000;
 
 /** Reports records that are there twice, by the keys of items. */
 export function doubtRecords(): Doubter {
-  const seen = new HashSet();
+  const seen = new Set<number>();
   let repeated = 0;
   let hasDoubtful = false;
   const note = (key: number) => {
