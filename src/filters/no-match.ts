@@ -1,11 +1,12 @@
 import { advise, hooktrail } from '../advice.ts';
 import type { Service } from '../http/service.ts';
+import { listSubscriptions } from '../names/subscription-names.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type Instant, milliseconds } from '../time/instant.ts';
 import { DAY_MS } from '../time/lengths.ts';
 import type { EventFilters } from './event-filters.ts';
 import { warnOfTypes } from './event-types.ts';
-import { addressWithId, listSubscriptions } from './resolve-filters.ts';
+import { addressWithId } from './resolve-filters.ts';
 
 type Warning = Pick<Reporter, 'warning'>;
 

@@ -1,13 +1,11 @@
 import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { apiUrl, type Service, serviceError } from '../http/service.ts';
-import { isObject } from '../items/items.ts';
+import type { Service } from '../http/service.ts';
 import { shownAddress } from '../names/callback-address.ts';
 import {
-  LIST_PATH,
+  listSubscriptions,
   type NamedSubscription,
-  subscriptionOf,
   withWord,
   wordsOfAddresses,
 } from '../names/subscription-names.ts';
@@ -101,30 +99,6 @@ export async function namedSubscription(
   reporter.notice(`${word}: ${addressWithId(found)}`);
   return found;
 }
-
-/** Throws `ServiceError`. */
-export async function listSubscriptions(
-  service: Service,
-  signal = service.signal,
-): Promise<NamedSubscription[]> {
-  const answer = await service.send({ url: apiUrl(service.baseUrl, LIST_PATH), signal });
-  const failure = 'the subscriptions cannot be listed';
-  if (answer.status !== 200) throw serviceError(answer, failure, { ifNotFound: NO_SUBSCRIPTIONS });
-  let body: unknown;
-  try {
-    body = JSON.parse(answer.body.toString());
-  } catch {
-    body = undefined;
-  }
-  const items = isObject(body) ? body['items'] : undefined;
-  if (!Array.isArray(items)) throw serviceError(answer, failure, { ifNotFound: NO_SUBSCRIPTIONS });
-  const listed = items.flatMap((item) => subscriptionOf(item) ?? []);
-  return [...new Map(listed.map((one) => [`${one.id} ${one.callbackUrl}`, one])).values()];
-}
-
-/** Some services lack this request. */
-export const NO_SUBSCRIPTIONS =
-  'this service may not have the requests of subscriptions: events are found by the id of theirs, --subscription GUID';
 
 /** Throws `UsageError`, which begins with `where`, for no match or several. */
 export function subscriptionWith(

@@ -1,10 +1,16 @@
 import type { Clock } from '../context.ts';
-import { apiUrl, type Service, serviceError } from '../http/service.ts';
+import { ServiceError } from '../errors.ts';
+import { apiUrl, describeError, type Service, serviceError } from '../http/service.ts';
+import type { HttpResponse } from '../http/transport.ts';
 import { isObject } from '../items/items.ts';
 import { searchedAddress, shownAddress } from './callback-address.ts';
 
 /** Requests of services with subscriptions; others answer 404, and only the names are missing. */
 export const LIST_PATH = '/subscriptions/mine';
+export const LIST_FAILURE = 'the subscriptions cannot be listed';
+/** Some services lack this request. */
+export const NO_SUBSCRIPTIONS =
+  'this service may not have the requests of subscriptions: events are found by the id of theirs, --subscription GUID';
 export const subscriptionPath = (id: string): string => `/subscriptions/id/${encodeURIComponent(id)}`;
 
 /** `gone`: no longer known to the service. */
@@ -140,15 +146,14 @@ export class SubscriptionNames {
   }
 
   async #askList(): Promise<Listing> {
-    const url = apiUrl(this.#service.baseUrl, LIST_PATH);
-    const answer = await this.#service.send({ url, signal: this.#signal });
-    if (answer.status === 404) return 'not offered';
-    if (answer.status !== 200) return serviceError(answer, 'the subscriptions cannot be listed');
-    const body: unknown = JSON.parse(answer.body.toString());
-    const items = isObject(body) ? body['items'] : undefined;
-    if (!Array.isArray(items)) return 'not offered';
-    for (const item of items) this.#add(subscriptionOf(item));
-    return 'known';
+    try {
+      for (const one of await listSubscriptions(this.#service, this.#signal)) this.#add(one);
+      return 'known';
+    } catch (error) {
+      if (error instanceof ServiceError && (error.status === 200 || error.status === 404))
+        return 'not offered';
+      throw error;
+    }
   }
 
   async #askOne(id: string): Promise<void> {
@@ -163,6 +168,31 @@ export class SubscriptionNames {
 
   #add(subscription: NamedSubscription | undefined): void {
     if (subscription) this.#byId.set(subscription.id.toLowerCase(), subscription);
+  }
+}
+
+/** Throws `ServiceError`, with the status 200 or 404 if the service does not offer the list. */
+export async function listSubscriptions(
+  service: Service,
+  signal = service.signal,
+): Promise<NamedSubscription[]> {
+  const answer = await service.send({ url: apiUrl(service.baseUrl, LIST_PATH), signal });
+  const body = answer.status === 200 ? parsedBody(answer) : undefined;
+  const items = isObject(body) ? body['items'] : undefined;
+  if (!Array.isArray(items)) throw serviceError(answer, LIST_FAILURE, { ifNotFound: NO_SUBSCRIPTIONS });
+  const listed = items.flatMap((item) => subscriptionOf(item) ?? []);
+  return [...new Map(listed.map((one) => [`${one.id} ${one.callbackUrl}`, one])).values()];
+}
+
+function parsedBody(answer: HttpResponse): unknown {
+  try {
+    return JSON.parse(answer.body.toString());
+  } catch (cause) {
+    throw new ServiceError(`${LIST_FAILURE}: the service answered with something that is not JSON`, {
+      ...describeError(answer),
+      next: NO_SUBSCRIPTIONS,
+      cause,
+    });
   }
 }
 

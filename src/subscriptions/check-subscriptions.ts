@@ -1,7 +1,7 @@
 import { type AdvisedCommand, advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { fewOf, ServiceError, UsageError } from '../errors.ts';
-import { listSubscriptions, subscriptionWith } from '../filters/resolve-filters.ts';
+import { subscriptionWith } from '../filters/resolve-filters.ts';
 import { endpointProblemText } from '../formats/endpoint-problem.ts';
 import { printJson } from '../formats/item-writer.ts';
 import { secondText } from '../formats/summary-words.ts';
@@ -16,7 +16,7 @@ import {
 import type { Service } from '../http/service.ts';
 import { pastedGuid } from '../items/guids.ts';
 import { shownAddress } from '../names/callback-address.ts';
-import { type NamedSubscription, withWord } from '../names/subscription-names.ts';
+import { listSubscriptions, type NamedSubscription, withWord } from '../names/subscription-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import { canPrompt, confirm } from '../terminal/prompt.ts';

@@ -1,12 +1,12 @@
 import { advise, hooktrail } from '../advice.ts';
 import { fewOf, type OutputError, ServiceError, UsageError } from '../errors.ts';
-import { listSubscriptions, NO_SUBSCRIPTIONS } from '../filters/resolve-filters.ts';
 import { printJson } from '../formats/item-writer.ts';
 import { apiUrl, mediaType, type Service, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { guidsIn, isGuid } from '../items/guids.ts';
 import { shownAddress, typedAddress } from '../names/callback-address.ts';
 import { marketplacesText } from '../names/marketplaces.ts';
+import { listSubscriptions, NO_SUBSCRIPTIONS } from '../names/subscription-names.ts';
 import { openApiTokens } from '../secrets/api-tokens.ts';
 import { withService } from '../sign-in/session.ts';
 import { canPrompt, confirm, promptText } from '../terminal/prompt.ts';

@@ -1,9 +1,8 @@
 import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { ServiceError } from '../errors.ts';
-import { NO_SUBSCRIPTIONS } from '../filters/resolve-filters.ts';
 import { apiUrl, type Service, serviceError } from '../http/service.ts';
-import { subscriptionPath } from '../names/subscription-names.ts';
+import { NO_SUBSCRIPTIONS, subscriptionPath } from '../names/subscription-names.ts';
 import { idIn, SubscriptionText } from './subscription-text.ts';
 
 export interface ReadSubscription {

@@ -1,6 +1,6 @@
 import { type Advice, advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
-import { NO_SUBSCRIPTIONS, namedSubscription } from '../filters/resolve-filters.ts';
+import { namedSubscription } from '../filters/resolve-filters.ts';
 import type { FormatOptions } from '../formats/format-options.ts';
 import { createItemWriter } from '../formats/item-writer.ts';
 import { apiUrl } from '../http/service.ts';
@@ -8,7 +8,13 @@ import { pastedGuid } from '../items/guids.ts';
 import { Items } from '../items/items.ts';
 import { withShownAddress } from '../names/callback-address.ts';
 import { keepSubscriptions } from '../names/kept-subscriptions.ts';
-import { LIST_PATH, type NamedSubscription, subscriptionOf } from '../names/subscription-names.ts';
+import {
+  LIST_FAILURE,
+  LIST_PATH,
+  type NamedSubscription,
+  NO_SUBSCRIPTIONS,
+  subscriptionOf,
+} from '../names/subscription-names.ts';
 import { pageClient } from '../paging/page.ts';
 import { withService } from '../sign-in/session.ts';
 import { grouped } from '../terminal/terminal-text.ts';
@@ -28,7 +34,7 @@ export async function printSubscriptions(
 ): Promise<void> {
   const { context, reporter } = call;
   await withService(call, async (service) => {
-    const asked = { failure: 'the subscriptions cannot be listed', ifNotFound: NO_SUBSCRIPTIONS };
+    const asked = { failure: LIST_FAILURE, ifNotFound: NO_SUBSCRIPTIONS };
     const client = pageClient(service, undefined, asked);
     const { page, serviceTime } = await client.fetchPage(apiUrl(service.baseUrl, LIST_PATH), context.signal);
     const listed = [...page.items.values()].flatMap((item) => subscriptionOf(item) ?? []);

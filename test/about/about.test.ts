@@ -504,6 +504,13 @@ describe('events about, by what is known', () => {
       code: 1,
       stderr: expect.stringMatching(/^error: the subscriptions cannot be listed: the service answered 403/),
     });
+    at.control.fault('subscriptions', { kind: 'status', status: 200, body: 'Under maintenance' });
+    expect(await run()).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^error: the subscriptions cannot be listed: the service answered with something that is not JSON\n {2}Under maintenance\n/,
+      ),
+    });
     at.control.fault('subscriptions', { kind: 'slow', ms: 2_500 });
     expect((await run()).code).toBe(inShape({ published: 0, flat: 2 }));
   });
