@@ -125,33 +125,7 @@ async function openConnection(
   return await within(STEP_LIMIT_MS, signal, (ending) => connectToFirst(addresses, portOf(url), ending));
 }
 
-/** Waits for an event of a socket. Rejects after some time, and then destroys the socket. */
-async function opened<Opening extends Socket>(
-  socket: Opening,
-  event: string,
-  signal: AbortSignal,
-): Promise<Opening> {
-  signal.throwIfAborted();
-  return await new Promise((resolve, reject) => {
-    const fail = (error: Error) => {
-      socket.destroy();
-      reject(error);
-    };
-    const late = () => fail(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' }));
-    const cut = () => fail(Object.assign(new Error('it was closed'), { code: 'ECONNRESET' }));
-    const onAbort = () => fail(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    socket.setTimeout(STEP_LIMIT_MS, late);
-    socket.once('error', fail).once('close', cut);
-    socket.once(event, () => {
-      socket.setTimeout(0);
-      socket.off('close', cut);
-      signal.removeEventListener('abort', onAbort);
-      resolve(socket);
-    });
-  });
-}
-
+/** Destroys the socket if it rejects. */
 async function secured(
   socket: Socket,
   url: URL,
@@ -162,11 +136,22 @@ async function secured(
   const name = isIP(host) === 0 ? { servername: host } : {};
   // The certificate is checked below; nothing is sent unless it is verified.
   const options = { socket, host, ...name, ALPNProtocols: ['http/1.1'], rejectUnauthorized: false };
-  return await opened(
-    connectTls({ ...options, ...(secureContext ? { secureContext } : {}) }),
-    'secureConnect',
-    signal,
-  );
+  const tlsSocket = connectTls({ ...options, ...(secureContext ? { secureContext } : {}) });
+  const closed = Object.assign(new Error('it was closed'), { code: 'ECONNRESET' });
+  const handshake = () =>
+    new Promise<void>((resolve, reject) => {
+      tlsSocket
+        .once('secureConnect', resolve)
+        .once('error', reject)
+        .once('close', () => reject(closed));
+    });
+  try {
+    await within(STEP_LIMIT_MS, signal, handshake);
+    return tlsSocket;
+  } catch (error) {
+    tlsSocket.destroy();
+    throw error;
+  }
 }
 
 async function probeTls(
