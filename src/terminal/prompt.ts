@@ -22,7 +22,7 @@ export class NoAnswerError extends InterruptedError {}
  * `NoAnswerError` on Ctrl-D.
  */
 export async function promptText(message: string, context: PromptContext, check?: Check): Promise<string> {
-  return await ask(message, context, false, check);
+  return await ask(message, context, { check });
 }
 
 interface Rest {
@@ -37,7 +37,7 @@ export async function promptLines(
   rest: Rest,
   check: Check,
 ): Promise<string> {
-  return await ask(message, context, false, check, false, rest);
+  return await ask(message, context, { check, rest });
 }
 
 /** Asks as `promptText` does, without showing what is typed. `isOptional`: accepts an empty answer. */
@@ -46,7 +46,7 @@ export async function promptSecret(
   context: PromptContext,
   { isOptional = false, check }: { readonly isOptional?: boolean; readonly check?: Check } = {},
 ): Promise<string> {
-  return trimValue(await ask(message, context, true, check, isOptional));
+  return trimValue(await ask(message, context, { isSecret: true, isOptional, check }));
 }
 
 /** Asks a yes-or-no question. Throws `declined` on no. Requires `canPrompt`. */
@@ -55,14 +55,18 @@ export async function confirm(text: string, context: PromptContext, declined: Ho
   if (!/^y/i.test(await promptText(`${text} (yes or no)`, context, check))) throw declined;
 }
 
+interface AskOptions {
+  readonly isSecret?: boolean;
+  readonly isOptional?: boolean;
+  readonly check?: Check | undefined;
+  readonly rest?: Rest;
+}
+
 async function ask(
   message: string,
   context: PromptContext,
-  isSecret: boolean,
-  check?: Check,
-  isOptional = false,
-  rest?: Rest,
-) {
+  { isSecret = false, isOptional = false, check, rest }: AskOptions,
+): Promise<string> {
   const { stdin, stderr, environment, memory } = context;
   const { createInterface } = await import('node:readline/promises');
   // Node's line editor sets raw mode, in which nothing is echoed. Without it the terminal edits lines itself.
