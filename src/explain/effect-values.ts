@@ -2,6 +2,7 @@ import { exactValue, isNumber } from '../items/exact-numbers.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import type { FieldReader } from '../items/field-reader.ts';
+import { ARRAY, NULL, OBJECT } from '../items/json-scanner.ts';
 import { bareText, canonicalText } from '../items/value-texts.ts';
 import { LONGEST_VALUE_BYTES } from '../sample/sample-field.ts';
 
@@ -28,11 +29,6 @@ const MAX_VALUES = 5;
 const MAX_TEXTS = 100_000;
 /** Minimum number of texts to join as one text with varying ids and times. */
 const MIN_ALIKE = 3;
-
-/** First bytes of `null`, an object and a list. */
-const NULL = 0x6e;
-const OBJECT = 0x7b;
-const ARRAY = 0x5b;
 
 export class EffectValues {
   readonly #source: EffectValueSource;

@@ -5,7 +5,7 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { MISSING } from '../items/field-cursor.ts';
 import { memberPath } from '../items/field-path.ts';
 import { Items } from '../items/items.ts';
-import { valueText } from '../items/json-scanner.ts';
+import { NULL, valueText } from '../items/json-scanner.ts';
 import { createCursor } from '../items/known-fields.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';
 import type { PartEncoder, PartFormat, StoredFile } from './part-format.ts';
@@ -128,8 +128,6 @@ function asyncBufferOf({ bytes, slice }: ParquetFile): AsyncBuffer {
     },
   };
 }
-
-const NULL = 0x6e;
 
 function microseconds({ seconds, fraction }: Instant): bigint {
   return BigInt(seconds) * 1_000_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));

@@ -4,7 +4,7 @@ import { type FieldPath, fieldPath, memberPath } from '../items/field-path.ts';
 import { FieldReader, type UseValue } from '../items/field-reader.ts';
 import { nothingFound } from '../items/item-columns.ts';
 import { Items, isObject, type ListKind } from '../items/items.ts';
-import { stringText, valueText } from '../items/json-scanner.ts';
+import { ARRAY, OBJECT, QUOTE, stringText, valueText } from '../items/json-scanner.ts';
 import { pathsInEvent } from '../items/known-fields.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
@@ -54,7 +54,7 @@ export function createCsvWriter(
       const end = reader.read(bytes, at);
       if (isLate && onLate)
         noteLatePaths(Items.of([bytes.subarray(at, end)]), list, [...columns, ...shown], onLate);
-      if (!hasItemColumn && bytes[at] !== 0x7b) onLate?.('an item that is not an object');
+      if (!hasItemColumn && bytes[at] !== OBJECT) onLate?.('an item that is not an object');
       text = '';
       last = 0;
       for (column = 0; column < columns.length; column++) reader.whole(column, addCell);
@@ -127,12 +127,12 @@ function csvCell(
   raw: boolean,
   zone: TimeZone | undefined,
 ): string {
-  if (bytes[start] === 0x22) {
+  if (bytes[start] === QUOTE) {
     const text = stringText(bytes, start, end);
     return csvText(zone ? zone.shown(text) : text, raw);
   }
   const text = valueText(bytes, start, end);
-  const isNumber = bytes[start] !== 0x5b && bytes[start] !== 0x7b;
+  const isNumber = bytes[start] !== ARRAY && bytes[start] !== OBJECT;
   return isNumber ? text : csvText(text, raw);
 }
 
@@ -199,5 +199,3 @@ function eventPaths(items: Items): FieldPath[] {
   const distinct = new Map(paths.map((steps) => [steps.join('\n'), steps]));
   return [...distinct.values()].map((steps) => fieldPath(steps));
 }
-
-const OBJECT = 0x7b;

@@ -1,6 +1,6 @@
+import { QUOTE } from '../items/json-scanner.ts';
 import { type ColumnFacts, countGuids, holdsGuid, isColumnName } from './id-column.ts';
 
-const QUOTE = 0x22;
 const NEWLINE = 0x0a;
 const PARENTHESIS = 0x28;
 

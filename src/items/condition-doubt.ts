@@ -6,11 +6,8 @@ import { isNumber } from './exact-numbers.ts';
 import { type FieldPath, pathText } from './field-path.ts';
 import type { Condition, Operator } from './item-conditions.ts';
 import type { Items } from './items.ts';
-import { rawText } from './json-scanner.ts';
+import { NULL, QUOTE, rawText } from './json-scanner.ts';
 import { noSuchField } from './near-field.ts';
-
-const QUOTE = 0x22;
-const NULL = 0x6e;
 
 /** Maximum texts kept as suggestions, and their maximum length. */
 const MAX_NEAR = 1000;

@@ -6,11 +6,9 @@ import { isNumber, numberComparison } from './exact-numbers.ts';
 import { MISSING } from './field-cursor.ts';
 import type { FieldReader } from './field-reader.ts';
 import type { Condition, Operator } from './item-conditions.ts';
-import { rawText, stringText } from './json-scanner.ts';
+import { NULL, QUOTE, rawText, stringText } from './json-scanner.ts';
 import { comparableForm } from './value-texts.ts';
 
-const QUOTE = 0x22;
-const NULL = 0x6e;
 /** Different without an order: no comparison with 0 holds for it. */
 const UNEQUAL = Number.NaN;
 

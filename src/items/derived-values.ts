@@ -2,11 +2,7 @@ import { offsetMsIn, readDateTime } from '../time/date-time.ts';
 import { parseInstant } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { readEach, stringEnd, stringText, valueEnd } from './json-scanner.ts';
-
-const QUOTE = 0x22;
-const OBJECT = 0x7b;
-const ARRAY = 0x5b;
+import { ARRAY, OBJECT, QUOTE, readEach, stringEnd, stringText, valueEnd } from './json-scanner.ts';
 
 /** Undefined if nothing derives from the value. */
 export type Derive = (

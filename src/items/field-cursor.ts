@@ -1,10 +1,19 @@
 import type { FieldPath } from './field-path.ts';
 import { jsonInText } from './json-in-text.ts';
-import { readEach, startsWith, stringEnd, stringText, valueEnd } from './json-scanner.ts';
-
-const QUOTE = 0x22;
-const OBJECT = 0x7b;
-const ARRAY = 0x5b;
+import {
+  ARRAY,
+  BACKSLASH,
+  COMMA,
+  NULL,
+  OBJECT,
+  OBJECT_CLOSE,
+  QUOTE,
+  readEach,
+  startsWith,
+  stringEnd,
+  stringText,
+  valueEnd,
+} from './json-scanner.ts';
 
 /** The offset of a missing field. */
 export const MISSING = -1;
@@ -42,7 +51,7 @@ class Step {
   /** The offsets include the quotes. */
   named(bytes: Buffer, start: number, end: number): Step | undefined {
     let index = start;
-    while (index < end && bytes[index] !== 0x5c) index++;
+    while (index < end && bytes[index] !== BACKSLASH) index++;
     if (index < end || this.next.length > FEW) return this.byName.get(stringText(bytes, start, end));
     for (const step of this.next)
       if (step.quoted.length === end - start && startsWith(bytes, start, step.quoted)) return step;
@@ -108,7 +117,7 @@ export function createExactCursor(
     text = undefined;
   };
   const visitObject = (bytes: Buffer, at: number, step: Step): number => {
-    if (bytes[at + 1] === 0x7d) return at + 2;
+    if (bytes[at + 1] === OBJECT_CLOSE) return at + 2;
     let index = at;
     // Items of one type have the same members in the same order, so a name is compared before its end is
     // looked for: the hottest loop of a search, without a call for each member.
@@ -125,17 +134,17 @@ export function createExactCursor(
       if (
         onOther &&
         text === undefined &&
-        first !== 0x6e &&
-        !(next && (next.found.length > 0 || first === 0x7b))
+        first !== NULL &&
+        !(next && (next.found.length > 0 || first === OBJECT))
       )
         onOther(bytes, nameStart, nameEnd);
-      const known = onObject && first === 0x7b && step === root ? onObject(nameEnd + 1) : undefined;
+      const known = onObject && first === OBJECT && step === root ? onObject(nameEnd + 1) : undefined;
       if (next) {
         forget(next);
         expected = next.place + 1;
         index = visit(bytes, nameEnd + 1, next);
       } else index = known ?? valueEnd(bytes, nameEnd + 1);
-    } while (bytes[index] === 0x2c);
+    } while (bytes[index] === COMMA);
     return index + 1;
   };
   const visitArray = (bytes: Buffer, at: number, step: Step): number => {
@@ -156,7 +165,7 @@ export function createExactCursor(
     ends,
     text: (path) => {
       const start = starts[path] as number;
-      return start === MISSING || page[start] !== 0x22
+      return start === MISSING || page[start] !== QUOTE
         ? undefined
         : stringText(page, start, ends[path] as number);
     },

@@ -3,12 +3,9 @@ import { type Derive, derivationFacts, derive } from './derived-values.ts';
 import { type CreateCursorOptions, type Cursor, createExactCursor, MISSING } from './field-cursor.ts';
 import { EACH, type FieldPath, memberPath, type Walk } from './field-path.ts';
 import { jsonInText } from './json-in-text.ts';
-import { readEach, stringEnd, stringText, valueEnd } from './json-scanner.ts';
+import { ARRAY, OBJECT, QUOTE, readEach, stringEnd, stringText, valueEnd } from './json-scanner.ts';
 import { createCursor } from './known-fields.ts';
 
-const QUOTE = 0x22;
-const OBJECT = 0x7b;
-const ARRAY = 0x5b;
 const NO_BYTES = Buffer.alloc(0);
 const NULL_TEXT = Buffer.from('null');
 

@@ -4,8 +4,7 @@ import { type FieldPath, memberPath } from './field-path.ts';
 import { FieldReader, type UseValue } from './field-reader.ts';
 import type { Items, ListKind } from './items.ts';
 import { isObject } from './items.ts';
-
-const OBJECT = 0x7b;
+import { OBJECT } from './json-scanner.ts';
 
 /** Matched without case and separators; the first one present is used. */
 const NAME_FIELDS = ['name', 'eventtype', 'eventtypename', 'type', 'typename', 'id', 'key', 'code', 'value'];

@@ -1,10 +1,7 @@
 import { Items } from './items.ts';
-import { JsonScanner, JsonSyntaxError, stringText } from './json-scanner.ts';
+import { ARRAY, BACKSLASH, JsonScanner, JsonSyntaxError, OBJECT, stringText } from './json-scanner.ts';
 
 const SPACE = 0x20;
-const BACKSLASH = 0x5c;
-const OBJECT = 0x7b;
-const ARRAY = 0x5b;
 
 /** The object or list inside a text (RFC 8259), compact; undefined otherwise. Offsets include quotes. */
 export function jsonInText(bytes: Buffer, start: number, end: number): Buffer | undefined {

@@ -9,14 +9,17 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OBJECT_OPEN = 0x7b;
-const OBJECT_CLOSE = 0x7d;
-const ARRAY_OPEN = 0x5b;
-const ARRAY_CLOSE = 0x5d;
+/** The first bytes of JSON values. */
+export const QUOTE = 0x22;
+export const OBJECT = 0x7b;
+export const ARRAY = 0x5b;
+export const NULL = 0x6e;
+
+export const BACKSLASH = 0x5c;
+export const COMMA = 0x2c;
+export const COLON = 0x3a;
+export const OBJECT_CLOSE = 0x7d;
+export const ARRAY_CLOSE = 0x5d;
 const LITERALS: Readonly<Record<number, string>> = { 116: 'true', 102: 'false', 110: 'null' };
 const RECORD_MEMBERS = (['eventId', 'subscriptionId', 'publishStatus', 'createdOn'] as const).map((name) => ({
   name,
@@ -84,7 +87,7 @@ export class JsonScanner {
    */
   each(at: number, read: (at: number) => number): number {
     const { bytes } = this;
-    const closer = bytes[at] === OBJECT_OPEN ? OBJECT_CLOSE : ARRAY_CLOSE;
+    const closer = bytes[at] === OBJECT ? OBJECT_CLOSE : ARRAY_CLOSE;
     let index = this.space(at + 1);
     if (bytes[index] === closer) return index + 1;
     for (;;) {
@@ -105,7 +108,7 @@ export class JsonScanner {
       const byte = bytes[index];
       if (byte === QUOTE) {
         index = this.string(index);
-      } else if (byte === OBJECT_OPEN) {
+      } else if (byte === OBJECT) {
         index = this.space(index + 1);
         if (bytes[index] !== OBJECT_CLOSE) {
           this.#push(depth++, OBJECT_CLOSE);
@@ -114,7 +117,7 @@ export class JsonScanner {
           continue;
         }
         index++;
-      } else if (byte === ARRAY_OPEN) {
+      } else if (byte === ARRAY) {
         index = this.space(index + 1);
         if (bytes[index] !== ARRAY_CLOSE) {
           this.#push(depth++, ARRAY_CLOSE);
@@ -289,7 +292,7 @@ function escapedEnd(bytes: Uint8Array, at: number): number {
 export function valueEnd(bytes: Uint8Array, at: number): number {
   const first = bytes[at];
   if (first === QUOTE) return stringEnd(bytes, at);
-  if (first !== 0x7b && first !== 0x5b) return scalarEnd(bytes, at);
+  if (first !== OBJECT && first !== ARRAY) return scalarEnd(bytes, at);
   let depth = 1;
   let index = at + 1;
   while (depth > 0) {
@@ -298,8 +301,8 @@ export function valueEnd(bytes: Uint8Array, at: number): number {
       index = stringEnd(bytes, index);
       continue;
     }
-    if (byte === 0x7b || byte === 0x5b) depth++;
-    else if (byte === 0x7d || byte === 0x5d) depth--;
+    if (byte === OBJECT || byte === ARRAY) depth++;
+    else if (byte === OBJECT_CLOSE || byte === ARRAY_CLOSE) depth--;
     index++;
   }
   return index;
@@ -321,7 +324,7 @@ export function scalarEnd(bytes: Uint8Array, at: number): number {
   let index = at + 1;
   for (; index < bytes.length; index++) {
     const byte = bytes[index];
-    if (byte === 0x2c || byte === 0x7d || byte === 0x5d || (byte as number) <= 0x20) break;
+    if (byte === COMMA || byte === OBJECT_CLOSE || byte === ARRAY_CLOSE || (byte as number) <= 0x20) break;
   }
   return index;
 }
@@ -359,7 +362,7 @@ function tokenEnd(bytes: Uint8Array, at: number): number {
 
 function isPunctuation(byte: number): boolean {
   const isBracket = (byte | 0x20) === 0x7b || (byte | 0x20) === 0x7d;
-  return isBracket || byte === 0x2c || byte === 0x3a;
+  return isBracket || byte === COMMA || byte === COLON;
 }
 
 /** The characters of a string; the JSON text of any other value. */
@@ -369,7 +372,7 @@ export function rawText(bytes: Buffer, start: number, end: number): string {
 
 /** Like `rawText`, but null is empty. */
 export function valueText(bytes: Buffer, start: number, end: number): string {
-  return bytes[start] === 0x6e ? '' : rawText(bytes, start, end);
+  return bytes[start] === NULL ? '' : rawText(bytes, start, end);
 }
 
 /**
@@ -378,9 +381,9 @@ export function valueText(bytes: Buffer, start: number, end: number): string {
  */
 export function scalarsText(bytes: Buffer, start: number, end: number, longest: number): string {
   const first = bytes[start];
-  if (first === 0x6e) return '-';
-  if (first !== 0x7b && first !== 0x5b) return valueText(bytes, start, end);
-  if (end - start === 2) return first === 0x7b ? '{}' : '[]';
+  if (first === NULL) return '-';
+  if (first !== OBJECT && first !== ARRAY) return valueText(bytes, start, end);
+  if (end - start === 2) return first === OBJECT ? '{}' : '[]';
   const texts: string[] = [];
   let length = 0;
   let at = start;
@@ -392,7 +395,7 @@ export function scalarsText(bytes: Buffer, start: number, end: number, longest: 
     }
     const to = tokenEnd(bytes, at);
     const isName = bytes[to] === COLON;
-    if (!isName && bytes[at] !== 0x6e) {
+    if (!isName && bytes[at] !== NULL) {
       const text = valueText(bytes, at, to);
       texts.push(text);
       length += text.length + 1;

@@ -3,6 +3,7 @@ import { type FieldPath, memberPath } from './field-path.ts';
 import { FILTER_FIELDS, type FilterField } from './filter-keys.ts';
 import { isObject } from './items.ts';
 import type { JsonScanner } from './json-scanner.ts';
+import { NULL, QUOTE } from './json-scanner.ts';
 
 /*
  * Services keep the fields that searches filter by (service description, part 4) either all at the top of an
@@ -74,8 +75,6 @@ export function pathsInEvent(item: ParsedItem): string[][] {
   return member === undefined ? [] : KNOWN_FIELDS.map((name) => [member, name]);
 }
 
-const QUOTE = 0x22;
-const NULL = 0x6e;
 const EVENT_ID = memberPath('eventId');
 
 export interface KnownCursor extends Cursor {

@@ -1,8 +1,7 @@
 import { trimZeros } from '../time/date-time.ts';
 import { type Instant, knownInstant, parseInstant } from '../time/instant.ts';
-import { stringText } from './json-scanner.ts';
+import { QUOTE, stringText } from './json-scanner.ts';
 
-const QUOTE = 0x22;
 const INITIAL_ROWS = 1024;
 
 /** Creation times by row, exact to the nanosecond. */

@@ -1,15 +1,21 @@
 import { pathText } from './field-path.ts';
 import { isObject } from './items.ts';
-import { someToken, stringText, valueText } from './json-scanner.ts';
+import {
+  ARRAY,
+  ARRAY_CLOSE,
+  COLON,
+  COMMA,
+  NULL,
+  OBJECT,
+  OBJECT_CLOSE,
+  someToken,
+  stringText,
+  valueText,
+} from './json-scanner.ts';
 import { eventMember, isKnownName } from './known-fields.ts';
 import { comparableForm } from './value-texts.ts';
 
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const LIST_OPEN = 0x5b;
-const OBJECT_OPEN = 0x7b;
-const CLOSERS: readonly number[] = [0x5d, 0x7d];
-const NULL = 0x6e;
+const CLOSERS: readonly number[] = [ARRAY_CLOSE, OBJECT_CLOSE];
 
 /** A GUID or a time is one word, so `4711` does not match inside it. */
 const ONE_WORD = new RegExp(
@@ -77,8 +83,8 @@ type Steps = (string | number)[];
 
 function follow(steps: Steps, byte: number): void {
   const last = steps.at(-1);
-  if (byte === OBJECT_OPEN) steps.push('');
-  else if (byte === LIST_OPEN) steps.push(0);
+  if (byte === OBJECT) steps.push('');
+  else if (byte === ARRAY) steps.push(0);
   else if (CLOSERS.includes(byte)) steps.pop();
   else if (byte === COMMA && typeof last === 'number') steps[steps.length - 1] = last + 1;
 }

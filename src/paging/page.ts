@@ -14,7 +14,7 @@ import {
 import type { HttpResponse } from '../http/transport.ts';
 import { hashed } from '../items/byte-hash.ts';
 import { Items, KeyedItems } from '../items/items.ts';
-import { JsonScanner, JsonSyntaxError, valueEnd } from '../items/json-scanner.ts';
+import { ARRAY, JsonScanner, JsonSyntaxError, NULL, OBJECT, valueEnd } from '../items/json-scanner.ts';
 import { type RecordOffsets, recordOffsets } from '../items/known-fields.ts';
 import { type PageRange, type Query, searchUrl } from './event-query.ts';
 
@@ -198,14 +198,14 @@ export function readPage(body: Buffer): Page {
   if (!isUtf8(body)) throw new JsonSyntaxError('text that is not UTF-8', 0);
   const scanner = new JsonScanner(body);
   const start = scanner.space(body.toString('utf8', 0, 3) === '\ufeff' ? 3 : 0);
-  if (body[start] !== 0x7b) throw scanner.fault('an object', start);
+  if (body[start] !== OBJECT) throw scanner.fault('an object', start);
   const members = new Map<string, string>();
   let list = NO_ITEMS;
   const end = scanner.each(start, (at) => {
     const name = JSON.parse(body.toString('utf8', at, scanner.string(at))) as string;
     const value = scanner.key(at);
     if (name === 'items') list = NO_ITEMS;
-    if (name === 'items' && body[value] === 0x5b) {
+    if (name === 'items' && body[value] === ARRAY) {
       const { end, ...found } = readItems(scanner, value);
       list = found;
       members.set(name, '[]');
@@ -284,7 +284,7 @@ export function recordKey(
   { eventIdAt, subscriptionIdAt }: Pick<RecordOffsets, 'eventIdAt' | 'subscriptionIdAt'>,
 ): number | undefined {
   const idEnd = eventIdAt === 0 ? 0 : valueEnd(bytes, eventIdAt);
-  const isOfId = idEnd - eventIdAt > '""'.length && bytes[eventIdAt] !== 0x6e;
+  const isOfId = idEnd - eventIdAt > '""'.length && bytes[eventIdAt] !== NULL;
   if (!isOfId) return undefined;
   const subscriptionEnd = subscriptionIdAt === 0 ? 0 : valueEnd(bytes, subscriptionIdAt);
   return hashed(bytes, eventIdAt, idEnd, subscriptionIdAt, subscriptionEnd);

@@ -1,6 +1,6 @@
 import { MISSING } from '../items/field-cursor.ts';
 import type { Items } from '../items/items.ts';
-import { stringText } from '../items/json-scanner.ts';
+import { NULL, QUOTE, stringText } from '../items/json-scanner.ts';
 import { OUTCOMES } from '../items/outcome-names.ts';
 import { EventBlock } from './event-block.ts';
 import { RECORD_FIELDS, RecordFields } from './record-fields.ts';
@@ -14,9 +14,6 @@ const MAX_SAMPLE_BYTES = 64 * 1024 * 1024;
 const SEED = 0x9e3779b9;
 
 const { outcome: OUTCOME, createdOn: CREATED_ON, subscription: SUBSCRIPTION } = RECORD_FIELDS;
-
-const QUOTE = 0x22;
-const NULL = 0x6e;
 
 type KeptEvent = Omit<SampledEvent, 'text'>;
 

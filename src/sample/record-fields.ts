@@ -1,15 +1,13 @@
 import { MISSING } from '../items/field-cursor.ts';
 import { memberPath } from '../items/field-path.ts';
 import { type Items, OFFSETS_PER_ITEM } from '../items/items.ts';
-import { stringText, valueEnd } from '../items/json-scanner.ts';
+import { QUOTE, stringText, valueEnd } from '../items/json-scanner.ts';
 import { createKnownCursor } from '../items/known-fields.ts';
 
 /** In the order of `Items.fieldOffsets`. The id reveals which member is the event. */
 const FIELDS = ['publishStatus', 'createdOn', 'subscriptionId', 'eventId'];
 export const RECORD_FIELDS = { outcome: 0, createdOn: 1, subscription: 2 };
 const EVENT = 3;
-
-const QUOTE = 0x22;
 
 export class RecordFields {
   readonly starts = new Int32Array(EVENT);

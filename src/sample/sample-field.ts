@@ -2,6 +2,7 @@ import { type Derivation, derive } from '../items/derived-values.ts';
 import { isNumber } from '../items/exact-numbers.ts';
 import { EACH, fieldPath, type PathStep } from '../items/field-path.ts';
 import { ignoresCase } from '../items/filter-keys.ts';
+import { QUOTE } from '../items/json-scanner.ts';
 import { bareText, canonicalText } from '../items/value-texts.ts';
 import { parseInstant } from '../time/instant.ts';
 import { UTC } from '../time/time-zone.ts';
@@ -33,7 +34,6 @@ const MAX_TRIED = 2048;
 /** Initial capacity. */
 const FIRST_CELLS = 64;
 
-const QUOTE = 0x22;
 /** Also the value of a list element without the field, as for `= null`. */
 export const NULL_TEXT = 'null';
 

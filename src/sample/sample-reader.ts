@@ -1,6 +1,18 @@
 import { EACH } from '../items/field-path.ts';
 import { jsonInText } from '../items/json-in-text.ts';
-import { readEach, startsWith, stringEnd, valueEnd } from '../items/json-scanner.ts';
+import {
+  ARRAY,
+  ARRAY_CLOSE,
+  COMMA,
+  NULL,
+  OBJECT,
+  OBJECT_CLOSE,
+  QUOTE,
+  readEach,
+  startsWith,
+  stringEnd,
+  valueEnd,
+} from '../items/json-scanner.ts';
 import { isKnownName } from '../items/known-fields.ts';
 import { bareText } from '../items/value-texts.ts';
 import { OTHER_VALUE, SampleField } from './sample-field.ts';
@@ -22,11 +34,6 @@ const OBJECTS_LOOKED_AT = 64;
 /** Minimum share of names in the second half of these objects that the first half lacked, for a map. */
 const HARDLY_REPEATED = 0.8;
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OBJECT = 0x7b;
-const ARRAY = 0x5b;
-const NULL = 0x6e;
 const NO_BYTES = Buffer.alloc(0);
 
 export interface SampledEvent {
@@ -206,7 +213,7 @@ class SampleReader {
 
   #readInner(at: number, field: SampleField): number {
     const isObject = this.#bytes[at] === OBJECT;
-    const isEmpty = this.#bytes[at + 1] === (isObject ? 0x7d : 0x5d);
+    const isEmpty = this.#bytes[at + 1] === (isObject ? OBJECT_CLOSE : ARRAY_CLOSE);
     if (isEmpty) {
       field.setValue(this.#row, this.#bytes, at, at + 2);
       if (!isObject || field.isMap) field.length?.setJson(this.#row, '0');

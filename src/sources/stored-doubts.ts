@@ -4,7 +4,7 @@ import { memberPath } from '../items/field-path.ts';
 import { createRowReader } from '../items/item-columns.ts';
 import { holdsEventsFrom } from '../items/item-times.ts';
 import { type Items, KeyedItems } from '../items/items.ts';
-import { valueText } from '../items/json-scanner.ts';
+import { QUOTE, valueText } from '../items/json-scanner.ts';
 import { DOUBTFUL_EVENT } from '../paging/page.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import type { Instant } from '../time/instant.ts';
@@ -54,8 +54,6 @@ export function doubtCaseOfStatus(statuses: readonly string[]): Doubter {
           ],
   };
 }
-
-const QUOTE = 0x22;
 
 /** Assumes no escapes. */
 function holdsText(bytes: Buffer, text: string): boolean {

@@ -9,6 +9,7 @@ import { openPipe, openToRead, readSlice } from '../files/whole-files.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import { memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
+import { ARRAY } from '../items/json-scanner.ts';
 import { createCursor } from '../items/known-fields.ts';
 import type { FoundPage } from '../paging/page.ts';
 import type { OnDoubt } from '../terminal/reporter.ts';
@@ -172,7 +173,7 @@ function refuseOthers(items: Items, name: string): void {
   cursor.read(items.bytes, items.start(0));
   const [, list = MISSING, eventId, ...ofPage] = cursor.starts;
   const isBare = list - items.start(0) === '{"items":'.length && cursor.ends[1] === items.end(0) - 1;
-  const isPage = items.bytes[list] === 0x5b && (isBare || ofPage.some((at) => at !== MISSING));
+  const isPage = items.bytes[list] === ARRAY && (isBare || ofPage.some((at) => at !== MISSING));
   const page = ["a page of the service's answer", TAKE_ITEMS];
   const [other, next] = isPage ? page : (OWN_FILES.get(cursor.text(0) ?? '') ?? []);
   if (other && eventId === MISSING) throw new ServiceError(`${name} holds ${other}, not events`, { next });

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { advise, hooktrail } from '../advice.ts';
 import { ServiceError } from '../errors.ts';
 import { Items } from '../items/items.ts';
-import { JsonScanner, stringText } from '../items/json-scanner.ts';
+import { ARRAY, JsonScanner, OBJECT, stringText } from '../items/json-scanner.ts';
 
 interface Span {
   readonly start: number;
@@ -35,7 +35,7 @@ export class SubscriptionText {
       const scanner = new JsonScanner(body);
       const start = scanner.space(0);
       const end = scanner.value(start);
-      const isWhole = body[start] === OBJECT_OPEN && scanner.space(end) === body.length && isUtf8(body);
+      const isWhole = body[start] === OBJECT && scanner.space(end) === body.length && isUtf8(body);
       if (isWhole) return new SubscriptionText(body.subarray(start, end));
     } catch {
       // Malformed JSON gets the same error.
@@ -68,7 +68,7 @@ export class SubscriptionText {
     if (span) return this.#spliced(span, json);
     const outer = path.slice(0, -1);
     const object = outer.length === 0 ? this.#whole() : this.#find(outer as unknown as MemberPath);
-    if (object === undefined || this.bytes[object.start] !== OBJECT_OPEN) throw noMember(outer);
+    if (object === undefined || this.bytes[object.start] !== OBJECT) throw noMember(outer);
     const isEmpty = membersIn(this.bytes, object.start).size === 0;
     const member = `${isEmpty ? '' : ','}${JSON.stringify(path.at(-1))}:${json}`;
     return this.#spliced({ start: object.end - 1, end: object.end - 1 }, member);
@@ -85,7 +85,7 @@ export class SubscriptionText {
   #find(path: MemberPath): Span | undefined {
     let span: Span | undefined = this.#whole();
     for (const name of path) {
-      if (span === undefined || this.bytes[span.start] !== OBJECT_OPEN) return undefined;
+      if (span === undefined || this.bytes[span.start] !== OBJECT) return undefined;
       span = membersIn(this.bytes, span.start).get(name);
     }
     return span;
@@ -96,9 +96,6 @@ export class SubscriptionText {
     return new SubscriptionText(Buffer.concat(parts));
   }
 }
-
-const OBJECT_OPEN = 0x7b;
-const ARRAY_OPEN = 0x5b;
 
 function membersIn(bytes: Buffer, start: number): Map<string, Span> {
   const scanner = new JsonScanner(bytes);
@@ -171,8 +168,8 @@ function valueChanges(
   const before = was?.toString() ?? null;
   const after = is?.toString() ?? null;
   if (before === after) return [];
-  if (was?.[0] === OBJECT_OPEN && is?.[0] === OBJECT_OPEN) return memberChanges(path, was, is);
-  if (was?.[0] !== ARRAY_OPEN || is?.[0] !== ARRAY_OPEN) return [{ member, before, after }];
+  if (was?.[0] === OBJECT && is?.[0] === OBJECT) return memberChanges(path, was, is);
+  if (was?.[0] !== ARRAY || is?.[0] !== ARRAY) return [{ member, before, after }];
   const added = without(elementsIn(is, 0), elementsIn(was, 0));
   const removed = without(elementsIn(was, 0), elementsIn(is, 0));
   return added.length + removed.length === 0 ? [] : [{ member, before, after, added, removed }];
