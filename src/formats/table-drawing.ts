@@ -29,7 +29,7 @@ const BORDERS = [
 ];
 
 /** Uses cli-table3 if the rows fit a screen and the library measures all texts as `cellWidth` does. */
-export async function loadDraw(palette: Palette, takesUnicode = true): Promise<Draw> {
+export async function loadDraw(palette: Palette, takesUnicode: boolean): Promise<Draw> {
   const { default: CliTable } = await import('cli-table3');
   const noBorders = Object.fromEntries(BORDERS.map((name) => [name, '']));
   const drawByLibrary = (columns: readonly Column[], rows: readonly DrawnRow[]) => {

@@ -53,7 +53,7 @@ export function fitColumns(
   heads: readonly ColumnHead[],
   rows: TableRows,
   room: number,
-  isComplete = false,
+  isComplete: boolean,
 ): Column[] {
   const drafts = heads.map((head, index) => draftOf(head, index, textsOf(rows, index), isComplete));
   const made = concedeUntilFits(drafts, room);

@@ -159,7 +159,7 @@ export function redactJson(value: unknown, known: readonly string[]): unknown {
 /** Formats header lines for `--debug`, with known secrets and the values of all secret headers replaced. */
 export function redactHeaders(
   headers: Readonly<Record<string, string>> | IncomingHttpHeaders,
-  known: readonly string[] = [],
+  known: readonly string[],
 ): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     if (value === undefined) return [];
@@ -169,7 +169,7 @@ export function redactHeaders(
   });
 }
 
-export function redactUrl(url: URL, known: readonly string[] = []): string {
+export function redactUrl(url: URL, known: readonly string[]): string {
   const copy = new URL(url);
   copy.username = '';
   copy.password = '';

@@ -17,7 +17,7 @@ export function statusText(
   state: SignInState,
   check: CheckResult | null,
   now: number,
-  zone: TimeZone = UTC,
+  zone: TimeZone,
 ): string {
   const rows: [string, string | null][] = [
     ['profile', state.profile],

@@ -48,7 +48,12 @@ export async function printStats(
 
 export const UNLISTED = '(not listed)';
 
-export function statsLines(stats: Stats, look: SummaryLook, place = '', unknownOutcomes = 0): string[] {
+export function statsLines(
+  stats: Stats,
+  look: SummaryLook,
+  place: string,
+  unknownOutcomes: number,
+): string[] {
   const { palette, room = Number.POSITIVE_INFINITY } = look;
   const span = spanText(stats);
   if (stats.total === 0 && unknownOutcomes > 0)

@@ -74,7 +74,7 @@ async function writeAboveQuestion(
 export async function createReporter(
   context: Context,
   flags: ReporterFlags,
-  format: ErrorFormat = 'text',
+  format: ErrorFormat,
 ): Promise<Reporter> {
   const { stdout, stderr, environment, signal, memory } = context;
   const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
@@ -138,8 +138,8 @@ export type Problem = Pick<HooktrailError, 'kind' | 'message' | 'details'> &
 export function errorText(
   { kind, exitCode, message, details, status, retryable, next, errorObject }: HooktrailError,
   palette: Palette,
-  flags: RunFlags = {},
-  format: ErrorFormat = 'text',
+  flags: RunFlags,
+  format: ErrorFormat,
   columns?: number,
 ): string {
   const said = { level: 'error', kind, exitCode, message, details, status, retryable } as const;

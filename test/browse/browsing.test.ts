@@ -24,7 +24,7 @@ import { faultRounds, sampleSize } from '../support/seed.ts';
 await loadWidths();
 const look = {
   marked: [],
-  draw: await loadDraw(plain),
+  draw: await loadDraw(plain, true),
   palette: plain,
   unicode: true,
   place: '',

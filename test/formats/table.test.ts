@@ -40,7 +40,7 @@ describe('a column of field paths', () => {
     [14, '…street'],
     [5, '…str…'],
   ])('of %i columns has the last names', async (width, shown) => {
-    const draw = await loadDraw(plain);
+    const draw = await loadDraw(plain, true);
     const column = { index: 0, title: 'found', kind: 'text', width, isPath: true } as const;
     const path = 'eventData.body.recipient.address.street';
     expect(draw([column], [[path]], false)).toEqual([shown]);
@@ -51,7 +51,7 @@ describe('a column of field paths', () => {
   });
 
   test('is cut at no dot that belongs to a name', async () => {
-    const draw = await loadDraw(plain);
+    const draw = await loadDraw(plain, true);
     const column = { index: 0, title: 'found', kind: 'text', width: 12, isPath: true } as const;
     expect(draw([column], [['data.a\\.b.price']], false)).toEqual(['…a\\.b.price']);
     expect(draw([{ ...column, width: 10 }], [['data.a\\.b.price']], false)).toEqual(['…price']);

@@ -170,7 +170,7 @@ test('a session asks the keychain before its caller loads more code, and takes t
   const { tokens } = await openSession({
     settings: await loadRunSettings({}, asking),
     context: asking,
-    reporter: await createReporter(asking, {}),
+    reporter: await createReporter(asking, {}, 'text'),
   });
   answer();
   expect(await tokens.accessToken()).toBe('access');

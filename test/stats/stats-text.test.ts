@@ -12,7 +12,7 @@ const [after, middle, before] = ['2026-11-20T22:00:00Z', '2026-11-21', '2026-11-
 ) as [Stats['window']['after'], Stats['window']['after'], Stats['window']['after']];
 
 await loadWidths();
-const draw = await loadDraw(plain);
+const draw = await loadDraw(plain, true);
 
 function statsOf(name: string): Stats {
   const tally = { total: 1_149_000, success: 985_000, failed: 164_000 };
@@ -38,7 +38,7 @@ test.each([
   '日本語'.repeat(9),
 ])('the types, named %s, and the time line fit every terminal from 60 columns on', (name) => {
   for (let room = 60; room <= 200; room++) {
-    const all = statsLines(statsOf(name), { room, unicode: true, palette: plain, draw });
+    const all = statsLines(statsOf(name), { room, unicode: true, palette: plain, draw }, '', 0);
     // The totals are at the end, and are never cut.
     const lines = all.slice(0, -2);
     for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(room);
@@ -47,12 +47,17 @@ test.each([
 
 test('the scale of the bars is shown if there is room for it', () => {
   const head = (room: number) =>
-    statsLines(statsOf('very.long.event.type.name.that.goes.on.and.on'), {
-      room,
-      unicode: true,
-      palette: plain,
-      draw,
-    })[0];
+    statsLines(
+      statsOf('very.long.event.type.name.that.goes.on.and.on'),
+      {
+        room,
+        unicode: true,
+        palette: plain,
+        draw,
+      },
+      '',
+      0,
+    )[0];
   expect(head(90)).toMatch(/ rate {2}0 to 20\.0 %$/);
   expect(head(45)).toMatch(/ rate$/);
 });

@@ -31,7 +31,7 @@ describe('on a terminal of 40 columns', () => {
 
   test('a time stays whole', async () => {
     const stderr = fakeOutput(40);
-    const reporter = await createReporter(createContext({ stderr }), {});
+    const reporter = await createReporter(createContext({ stderr }), {}, 'text');
     reporter.notice('the deliveries have failed since 2026-11-22 10:00:00Z');
     expect(stderr.text).toBe('the deliveries have failed since\n2026-11-22 10:00:00Z\n');
     expect(wrapWords('failing since 2026-11-22 10:00:00Z', 30)).toEqual([
@@ -42,12 +42,12 @@ describe('on a terminal of 40 columns', () => {
 
   test('notices break at spaces', async () => {
     const stderr = fakeOutput(40);
-    const reporter = await createReporter(createContext({ stderr }), {});
+    const reporter = await createReporter(createContext({ stderr }), {}, 'text');
     reporter.notice('short\n  Open the URL above by hand: the sign-in is still waiting.');
     expect(stderr.text).toBe('short\n  Open the URL above by hand: the\n  sign-in is still waiting.\n');
   });
 });
 
 test('nothing breaks lines that do not go to a terminal', () => {
-  expect(errorText(error, plain).split('\n')).toHaveLength(4);
+  expect(errorText(error, plain, {}, 'text').split('\n')).toHaveLength(4);
 });

@@ -5,6 +5,7 @@ import { statusText } from '../../src/sign-in/status-text.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import { createReporter, errorText } from '../../src/terminal/reporter.ts';
 import { terminalSafe } from '../../src/terminal/terminal-text.ts';
+import { UTC } from '../../src/time/time-zone.ts';
 import { createContext } from '../support/context.ts';
 import { fakeOutput } from '../support/outputs.ts';
 import { startSearching } from '../support/searching.ts';
@@ -19,7 +20,7 @@ describe('control characters are inert in a pipe', () => {
       details: [`message: ${hostile}\nerror: more`],
       next: `try ${hostile}\nerror: again`,
     });
-    expect(errorText(error, plain)).toBe(
+    expect(errorText(error, plain, {}, 'text')).toBe(
       `error: the service said ${shown}\n  next: rm -rf\n` +
         `  message: ${shown}\n  error: more\n` +
         `next: try ${shown}\n  error: again\n`,
@@ -28,7 +29,7 @@ describe('control characters are inert in a pipe', () => {
 
   test('in notices, warnings and traces', async () => {
     const stderr = fakeOutput();
-    const reporter = await createReporter(createContext({ stderr }), { debug: true });
+    const reporter = await createReporter(createContext({ stderr }), { debug: true }, 'text');
     for (const say of [reporter.say, reporter.notice, reporter.success, reporter.trace, reporter.command])
       say(hostile);
     reporter.warning(`${hostile}\nerror: no`, { kind: 'usage' });
@@ -76,7 +77,7 @@ describe('control characters are inert in a pipe', () => {
       refused: null,
       perhapsSpentAt: null,
     };
-    expect(statusText(state, null, 0)).toBe(
+    expect(statusText(state, null, 0, UTC)).toBe(
       'profile    default\nsigned in  yes\ntoken      of unknown lifetime, renewed when needed\n' +
         `scopes     event_api ${shown}\n`,
     );
