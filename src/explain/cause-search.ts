@@ -76,6 +76,11 @@ export interface SameTest {
   readonly as: readonly RowTest[];
 }
 
+/** The rows that the causes found so far leave, in order of creation, and their counts. */
+interface RowsLeft extends Count {
+  readonly rows: Int32Array;
+}
+
 /** `tests` are what is left of the candidate without its needless conditions. */
 interface SimplifiedCause {
   readonly tests: readonly RowTest[];
@@ -96,15 +101,16 @@ export class CauseSearch {
   readonly #conditions: number;
   readonly #conditionsOfFilters: number;
   readonly #spans: number;
-  /** Rows not set aside, in order of creation, rows of unknown time last. */
-  #rows: Int32Array;
+  /** Rows of unknown time come last. */
+  readonly #all: RowsLeft;
   readonly #marks: RowMarks;
 
   constructor(table: SampleTable) {
     this.table = table;
-    this.#rows = Int32Array.from(sortRows([...allRows(table.rows)], table.times));
+    const rows = Int32Array.from(sortRows([...allRows(table.rows)], table.times));
+    this.#all = { rows, ...this.#count(rows) };
     this.#marks = new RowMarks(table.rows);
-    this.#time = new TimeOrder(table, this.#rows);
+    this.#time = new TimeOrder(table, rows);
     this.features = table.fields.map((field, place) => new Feature(table, field, place, this.#time));
     this.#conditions = this.#countConditions(this.features);
     this.#conditionsOfFilters = this.#countConditions(this.features.filter(({ isFilter }) => isFilter));
@@ -115,25 +121,31 @@ export class CauseSearch {
 
   /** Finds each cause in the events that earlier ones leave, and equivalents among `alike`. */
   findCauses(fields: readonly Feature[], alike: readonly Feature[]): FoundCause[] {
-    const all = this.#rows;
     const found: SimplifiedCause[] = [];
     while (found.length < MAX_CAUSES) {
-      const cause = this.bestCause(fields);
-      if (!cause || !this.#isWorthListing(cause.tests, all)) break;
+      const left = this.#leftBy(found);
+      const cause = this.bestCause(fields, left);
+      if (!cause || !this.#isWorthListing(cause.tests, left)) break;
       found.push(cause);
       for (const [place, one] of found.entries()) {
-        this.#rows = rowsLeftBy(found.toSpliced(place, 1), all);
-        const again = this.#simplifiedAgain(one);
-        if (again && this.#isWorthListing(again.tests, all)) found[place] = again;
+        const leftByOthers = this.#leftBy(found.toSpliced(place, 1));
+        const again = this.#simplifiedAgain(one, leftByOthers);
+        if (again && this.#isWorthListing(again.tests, leftByOthers)) found[place] = again;
       }
-      this.#rows = rowsLeftBy(found, all);
     }
-    const causes = found.map(({ tests }, place) => {
-      this.#rows = rowsLeftBy(found.slice(0, place), all);
-      return { tests, same: this.#sameTests(tests, alike) };
-    });
-    this.#rows = all;
-    return causes;
+    return found.map(({ tests }, place) => ({
+      tests,
+      same: this.#sameTests(tests, alike, this.#leftBy(found.slice(0, place)).rows),
+    }));
+  }
+
+  #leftBy(causes: readonly SimplifiedCause[]): RowsLeft {
+    if (causes.length === 0) return this.#all;
+    const rows = causes.reduce(
+      (left, { tests }) => rowsWithout(left, filterByAll(tests, left)),
+      this.#all.rows,
+    );
+    return { rows, ...this.#count(rows) };
   }
 
   /**
@@ -149,12 +161,12 @@ export class CauseSearch {
   }
 
   bestOn(feature: Feature): FieldTest | undefined {
-    const [best] = this.#extensionsOn(feature, this.#rows, [], this.#count(this.#rows));
+    const [best] = this.#extensionsOn(feature, this.#all.rows, [], this.#all);
     return best?.tests[0] as FieldTest | undefined;
   }
 
   countAll(feature: Feature): Count {
-    return this.#countBy(feature, this.#rows);
+    return this.#countBy(feature, this.#all.rows);
   }
 
   /** Bonferroni's correction: the logarithm of the number of candidates over all forms. */
@@ -175,7 +187,7 @@ export class CauseSearch {
   #countConditions(features: readonly Feature[]): number {
     let conditions = 0;
     for (const feature of features) {
-      this.#countBy(feature, this.#rows);
+      this.countAll(feature);
       conditions += conditionsOn(feature);
     }
     return Math.max(1, conditions);
@@ -185,7 +197,7 @@ export class CauseSearch {
     const { times } = this.table;
     let moments = 0;
     let last: number | undefined;
-    for (const row of this.#timed(this.#rows)) {
+    for (const row of this.#timed(this.#all.rows)) {
       if (last === undefined || times.compare(last, row) !== 0) moments++;
       last = row;
     }
@@ -247,33 +259,21 @@ export class CauseSearch {
 
   // 2. Conjunctions
 
-  #conjunctions(whole: Count, features: readonly Feature[]): Candidate[] {
-    const alone = this.#extensions([], this.#rows, whole, features);
+  #conjunctions(left: RowsLeft, features: readonly Feature[]): Candidate[] {
+    const alone = this.#extensions([], left.rows, left, features);
     const combined = features.length > MAX_COMBINED ? mostPromising(alone, features) : features;
     let level = alone.slice(0, BEAM);
     const found = [...level];
     for (let size = 2; size <= MAX_CONDITIONS; size++) {
       let longer: Candidate[] = [];
-      for (const { tests, inside } of this.#withoutSameRows(level)) {
+      for (const { tests, inside } of withoutSameRows(level, left.rows)) {
         const minScore = longer[BEAM - 1]?.score;
-        longer = bestOfEachCount([...longer, ...this.#extensions(tests, inside, whole, combined, minScore)]);
+        longer = bestOfEachCount([...longer, ...this.#extensions(tests, inside, left, combined, minScore)]);
       }
       level = longer;
       found.push(...level);
     }
     return found;
-  }
-
-  /** Keeps one of several candidates with the same events, since they would be extended alike. */
-  #withoutSameRows(candidates: readonly Candidate[]) {
-    const rowsOf = new Map<string, Int32Array[]>();
-    return candidates.flatMap(({ tests }) => {
-      const inside = filterByAll(tests, this.#rows);
-      const form = tests.map(({ feature }) => (feature ? 'field' : 'span')).join();
-      const others = rowsOf.get(form) ?? [];
-      rowsOf.set(form, [...others, inside]);
-      return others.some((other) => areEqual(other, inside)) ? [] : [{ tests, inside }];
-    });
   }
 
   #extensions(
@@ -303,12 +303,11 @@ export class CauseSearch {
   // 3. The best that chance does not explain, made as simple as it can be
 
   /** Returns the best cause even if it explains few failures; undefined if there is none. */
-  bestCause(features: readonly Feature[]): SimplifiedCause | undefined {
-    const whole = this.#count(this.#rows);
-    if (whole.failed < 2) return undefined;
-    const candidates = this.#conjunctions(whole, features);
-    for (const { tests } of candidates.filter((one) => this.#makesDifference(one, whole)).sort(byScore)) {
-      const cause = this.#simplified(tests, whole);
+  bestCause(features: readonly Feature[], left = this.#all): SimplifiedCause | undefined {
+    if (left.failed < 2) return undefined;
+    const candidates = this.#conjunctions(left, features);
+    for (const { tests } of candidates.filter((one) => this.#makesDifference(one, left)).sort(byScore)) {
+      const cause = this.#simplified(tests, left);
       if (cause) return { tests: cause, candidate: tests };
     }
     return undefined;
@@ -316,18 +315,22 @@ export class CauseSearch {
 
   /**
    * Restores conditions that were dropped because the events they exclude fail too, if other causes explain
-   * these failures. The rows are those that the other causes leave.
+   * these failures.
    */
-  #simplifiedAgain({ tests, candidate }: SimplifiedCause): SimplifiedCause | undefined {
+  #simplifiedAgain(
+    { tests, candidate }: SimplifiedCause,
+    leftByOthers: RowsLeft,
+  ): SimplifiedCause | undefined {
     if (candidate.length === tests.length) return undefined;
-    const again = this.#simplified(candidate, this.#count(this.#rows));
+    const again = this.#simplified(candidate, leftByOthers);
     return again && again.length > tests.length ? { tests: again, candidate } : undefined;
   }
 
-  #simplified(candidate: readonly RowTest[], whole: Count): readonly RowTest[] | undefined {
-    const simplest = this.#simplest(candidate, whole);
-    const tests = simplest && this.#withOwnSpan(simplest, whole);
-    return tests && !this.#takesInWorking(tests) ? this.#withoutNeedlessSpan(tests) : undefined;
+  #simplified(candidate: readonly RowTest[], left: RowsLeft): readonly RowTest[] | undefined {
+    const simplest = this.#simplest(candidate, left);
+    const tests = simplest && this.#withOwnSpan(simplest, left);
+    if (!tests || this.#takesInWorking(tests, left.rows)) return undefined;
+    return this.#withoutNeedlessSpan(tests, left);
   }
 
   #makesDifference(count: Count, whole: Count): boolean {
@@ -340,21 +343,21 @@ export class CauseSearch {
    * general cause also wins if the events it adds fail too: otherwise one cause would be split in two.
    * Undefined if only a needless condition separated failures from the rest.
    */
-  #simplest(tests: readonly RowTest[], whole: Count): readonly RowTest[] | undefined {
-    const own = this.#count(filterByAll(tests, this.#rows));
+  #simplest(tests: readonly RowTest[], left: RowsLeft): readonly RowTest[] | undefined {
+    const own = this.#count(filterByAll(tests, left.rows));
     const isSharp = rateIn(this.table, own) >= NEARLY_ALL_FAIL || tests.some(({ feature }) => !feature);
     const mayHaveExceptions = !tests.every(isUnequal);
     const asGood = simplerOnes(tests).flatMap((simpler) => {
-      const general = this.#count(filterByAll(simpler.tests, this.#rows));
-      const isDifferent = this.#makesDifference(general, whole);
-      if (this.#isNeeded(simpler.dropped, { own, general, whole, isDifferent, isSharp, mayHaveExceptions }))
-        return [];
-      const gain = this.#likelihood.gain(general.events, general.failed, whole);
+      const general = this.#count(filterByAll(simpler.tests, left.rows));
+      const isDifferent = this.#makesDifference(general, left);
+      const counts = { own, general, whole: left, isDifferent, isSharp, mayHaveExceptions };
+      if (this.#isNeeded(simpler.dropped, counts)) return [];
+      const gain = this.#likelihood.gain(general.events, general.failed, left);
       return [{ tests: simpler.tests, isDifferent, gain }];
     });
     const [best] = asGood.sort((a, b) => Number(b.isDifferent) - Number(a.isDifferent) || b.gain - a.gain);
     if (!best) return tests;
-    return best.isDifferent ? this.#simplest(best.tests, whole) : undefined;
+    return best.isDifferent ? this.#simplest(best.tests, left) : undefined;
   }
 
   /** A condition is needed if it raises the rate by more than chance, and what it excludes fails less. */
@@ -389,26 +392,26 @@ export class CauseSearch {
   }
 
   /** The span was found among more rows than the other conditions leave, so its ends are searched again. */
-  #withOwnSpan(tests: readonly RowTest[], whole: Count): readonly RowTest[] {
+  #withOwnSpan(tests: readonly RowTest[], left: RowsLeft): readonly RowTest[] {
     const fields = tests.filter(({ feature }) => feature);
     if (fields.length === tests.length) return tests;
-    return this.#bestSpan(filterByAll(fields, this.#rows), fields, whole)?.tests ?? tests;
+    return this.#bestSpan(filterByAll(fields, left.rows), fields, left)?.tests ?? tests;
   }
 
-  #withoutNeedlessSpan(tests: readonly RowTest[]): readonly RowTest[] {
+  #withoutNeedlessSpan(tests: readonly RowTest[], left: RowsLeft): readonly RowTest[] {
     const fields = tests.filter(({ feature }) => feature);
     if (fields.length === tests.length || fields.length === 0) return tests;
-    const general = filterByAll(fields, this.#rows);
+    const general = filterByAll(fields, left.rows);
     const isNeedless = isStartOfCurrentRun(this.table, general, filterByAll(tests, general));
-    return isNeedless && this.#isNamed(fields) ? fields : tests;
+    return isNeedless && this.#isNamed(fields, left) ? fields : tests;
   }
 
   /** True if a condition accepts values that work where the other conditions hold. */
-  #takesInWorking(tests: readonly RowTest[]): boolean {
+  #takesInWorking(tests: readonly RowTest[], rows: Int32Array): boolean {
     return tests.some((test) => {
       if (!(test instanceof FieldTest) || test.op === '=') return false;
       const others = tests.filter((other) => other !== test);
-      const all = this.#countBy(test.feature, filterByAll(others, this.#rows));
+      const all = this.#countBy(test.feature, filterByAll(others, rows));
       return this.#workingCodes(test.feature, all).some((code) => test.accepts(code));
     });
   }
@@ -416,21 +419,21 @@ export class CauseSearch {
   // 4. Other names for it
 
   /** Conditions that select exactly these rows, or exactly those of one of the tests. */
-  #sameTests(tests: readonly RowTest[], alike: readonly Feature[]): SameTest[] {
+  #sameTests(tests: readonly RowTest[], alike: readonly Feature[], rows: Int32Array): SameTest[] {
     let others = alike.filter((feature) => tests.every((test) => test.feature !== feature));
     const found: SameTest[] = [];
     for (const as of tests.length === 1 ? [tests] : [tests, ...tests.map((test) => [test])]) {
-      const equivalent = this.#equivalents(as, others);
+      const equivalent = this.#equivalents(as, others, rows);
       others = others.filter((feature) => equivalent.every((test) => test.feature !== feature));
       found.push(...equivalent.map((test) => ({ test, as })));
     }
     return found.sort((a, b) => nameCost(a.test) - nameCost(b.test));
   }
 
-  #equivalents(tests: readonly RowTest[], features: readonly Feature[]): FieldTest[] {
-    const inside = filterByAll(tests, this.#rows);
+  #equivalents(tests: readonly RowTest[], features: readonly Feature[], rows: Int32Array): FieldTest[] {
+    const inside = filterByAll(tests, rows);
     return features.flatMap((feature) => {
-      const all = this.#countBy(feature, this.#rows);
+      const all = this.#countBy(feature, rows);
       const asMany: { readonly test: FieldTest; readonly cost: number }[] = [];
       visitConditions(feature, all, (op, code, events, _failed, cost) => {
         if (events === inside.length) asMany.push({ test: new FieldTest(feature, op, code), cost });
@@ -446,19 +449,20 @@ export class CauseSearch {
     return countRows(rows, this.table.failures);
   }
 
-  #estimate(rows: Int32Array): Count {
-    return estimateOf(this.table, this.#count(rows));
+  #estimateInside(tests: readonly RowTest[], { rows }: RowsLeft): Count {
+    return estimateOf(this.table, this.#count(filterByAll(tests, rows)));
   }
 
-  #isNamed(tests: readonly RowTest[]): boolean {
-    const inside = this.#estimate(filterByAll(tests, this.#rows));
-    return isNamed(inside, this.#estimate(this.#rows), this.lnCandidates(tests));
+  #isNamed(tests: readonly RowTest[], left: RowsLeft): boolean {
+    const inside = this.#estimateInside(tests, left);
+    return isNamed(inside, estimateOf(this.table, left), this.lnCandidates(tests));
   }
 
-  #isWorthListing(tests: readonly RowTest[], all: Int32Array): boolean {
-    if (!this.#isNamed(tests)) return false;
-    const inside = this.#estimate(filterByAll(tests, this.#rows));
-    return this.#rows === all || isWorthNaming(inside, this.#estimate(all).failed);
+  #isWorthListing(tests: readonly RowTest[], left: RowsLeft): boolean {
+    if (!this.#isNamed(tests, left)) return false;
+    if (left === this.#all) return true;
+    const allFailed = estimateOf(this.table, this.#all).failed;
+    return isWorthNaming(this.#estimateInside(tests, left), allFailed);
   }
 
   #countBy(feature: Feature, rows: Int32Array): Count {
@@ -482,13 +486,21 @@ function conditionsOn({ events, order, field }: Feature): number {
   return (isPresence ? 2 : 0) + equalities + limits;
 }
 
-function rowsLeftBy(causes: readonly SimplifiedCause[], rows: Int32Array): Int32Array {
-  return causes.reduce((left, { tests }) => rowsWithout(left, filterByAll(tests, left)), rows);
-}
-
 function mostPromising(candidates: readonly Candidate[], features: readonly Feature[]): Feature[] {
   const leading = new Set(candidates.slice(0, MAX_COMBINED).map(({ tests }) => tests[0]?.feature));
   return features.filter((feature) => feature.isFilter || leading.has(feature));
+}
+
+/** Keeps one of several candidates with the same events, since they would be extended alike. */
+function withoutSameRows(candidates: readonly Candidate[], rows: Int32Array) {
+  const rowsOf = new Map<string, Int32Array[]>();
+  return candidates.flatMap(({ tests }) => {
+    const inside = filterByAll(tests, rows);
+    const form = tests.map(({ feature }) => (feature ? 'field' : 'span')).join();
+    const others = rowsOf.get(form) ?? [];
+    rowsOf.set(form, [...others, inside]);
+    return others.some((other) => areEqual(other, inside)) ? [] : [{ tests, inside }];
+  });
 }
 
 function simplerOnes(tests: readonly RowTest[]) {
