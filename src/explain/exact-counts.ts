@@ -5,7 +5,7 @@ import { FieldReader } from '../items/field-reader.ts';
 import type { Condition } from '../items/item-conditions.ts';
 import type { Items } from '../items/items.ts';
 import { rawText } from '../items/json-scanner.ts';
-import { OUTCOMES } from '../items/outcome-names.ts';
+import { parseOutcome } from '../items/outcome-names.ts';
 import { TimeColumn } from '../items/time-column.ts';
 import { isInside, NO_VALUE } from '../sample/sample-field.ts';
 import { type Count, isNamed, isWorthNaming, Likelihood, lnChance, without } from '../statistics/chance.ts';
@@ -116,7 +116,7 @@ export class ExactCounts {
     const conditions = this.#conditions;
     for (let item = 0; item < count; item++) {
       conditions.read(bytes, items.start(item));
-      const hasFailed = haveFailed ?? OUTCOMES.get(conditions.text(OUTCOME) ?? '');
+      const hasFailed = haveFailed ?? parseOutcome(conditions.text(OUTCOME));
       if (hasFailed === undefined) continue;
       this.#addToCauses(hasFailed);
       for (const effect of this.#effects) this.#addToEffect(effect, hasFailed);

@@ -1,5 +1,5 @@
-/** By `publishStatus`: true if the delivery failed (service description, part 3). */
-export const OUTCOMES: ReadonlyMap<string, boolean> = new Map([
-  ['FAILED', true],
-  ['SUCCESS', false],
-]);
+/** By `publishStatus`: true if the delivery failed; undefined if unknown (service description, part 3). */
+export function parseOutcome(status: string | undefined): boolean | undefined {
+  if (status === 'FAILED') return true;
+  return status === 'SUCCESS' ? false : undefined;
+}

@@ -3,7 +3,7 @@ import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
 import type { Items } from '../items/items.ts';
 import { UnseenFields } from '../items/near-field.ts';
-import { OUTCOMES } from '../items/outcome-names.ts';
+import { parseOutcome } from '../items/outcome-names.ts';
 import { sortRows, TimeColumn } from '../items/time-column.ts';
 import { createWhoReader } from '../names/who.ts';
 import type { PageOfOutcomes } from '../sources/event-source.ts';
@@ -76,7 +76,7 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     for (let item = 0; item < count; item++) {
       this.#reader.read(bytes, items.start(item));
       this.#unseen.noteItem();
-      const outcome = haveFailed ?? OUTCOMES.get(this.#reader.text(this.#fields) ?? '');
+      const outcome = haveFailed ?? parseOutcome(this.#reader.text(this.#fields));
       if (outcome === undefined) this.unknownOutcomes++;
       else this.#addEvent(items, item, outcome);
     }

@@ -1,7 +1,7 @@
 import type { EventFilters } from '../filters/event-filters.ts';
 import { memberPath } from '../items/field-path.ts';
 import { createCursor } from '../items/known-fields.ts';
-import { OUTCOMES } from '../items/outcome-names.ts';
+import { parseOutcome } from '../items/outcome-names.ts';
 import { sortRows } from '../items/time-column.ts';
 import type { EventSource, PageOfOutcomes } from '../sources/event-source.ts';
 import { type FailureRun, largestOutage, latestOutage, latestRun } from '../statistics/failure-runs.ts';
@@ -163,7 +163,7 @@ function outcomesOf({ items, haveFailed }: PageOfOutcomes): Outcome[] {
   return Array.from({ length: items.count }, (_, item) => {
     cursor.read(items.bytes, items.start(item));
     const at = parseInstant(cursor.text(0) ?? '');
-    const hasFailed = haveFailed ?? OUTCOMES.get(cursor.text(1) ?? '');
+    const hasFailed = haveFailed ?? parseOutcome(cursor.text(1));
     return at && hasFailed !== undefined ? [{ at, hasFailed }] : [];
   }).flat();
 }

@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import { memberPath } from '../items/field-path.ts';
 import { createCursor } from '../items/known-fields.ts';
-import { OUTCOMES } from '../items/outcome-names.ts';
+import { parseOutcome } from '../items/outcome-names.ts';
 import { TimeColumn } from '../items/time-column.ts';
 import type { PageOfOutcomes } from '../sources/event-source.ts';
 
@@ -39,7 +39,7 @@ export class OutcomeTable {
     if (this.rows + count > MAX_ROWS) throw tooMany();
     for (let item = 0; item < count; item++) {
       cursor.read(bytes, items.start(item));
-      const hasFailed = haveFailed ?? OUTCOMES.get(cursor.text(OUTCOME) ?? '');
+      const hasFailed = haveFailed ?? parseOutcome(cursor.text(OUTCOME));
       if (hasFailed === undefined) {
         this.unknownOutcomes++;
         continue;

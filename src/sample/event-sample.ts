@@ -1,7 +1,7 @@
 import { MISSING } from '../items/field-cursor.ts';
 import type { Items } from '../items/items.ts';
 import { NULL, QUOTE, stringText } from '../items/json-scanner.ts';
-import { OUTCOMES } from '../items/outcome-names.ts';
+import { parseOutcome } from '../items/outcome-names.ts';
 import { EventBlock } from './event-block.ts';
 import { RECORD_FIELDS, RecordFields } from './record-fields.ts';
 import type { SampledEvent } from './sample-reader.ts';
@@ -104,7 +104,7 @@ export class EventSample {
     const fields = this.#fields;
     for (let item = 0; item < count; item++) {
       fields.read(items, item);
-      const hasFailed = haveFailed ?? OUTCOMES.get(fields.text(OUTCOME) ?? '');
+      const hasFailed = haveFailed ?? parseOutcome(fields.text(OUTCOME));
       if (hasFailed === undefined) {
         this.unknownOutcomes++;
         continue;

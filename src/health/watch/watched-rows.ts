@@ -1,7 +1,7 @@
 import { type FieldPath, memberPath } from '../../items/field-path.ts';
 import { FieldReader } from '../../items/field-reader.ts';
 import { Items, isObject } from '../../items/items.ts';
-import { OUTCOMES } from '../../items/outcome-names.ts';
+import { parseOutcome } from '../../items/outcome-names.ts';
 import { createWhoReader } from '../../names/who.ts';
 import { FailureReasons } from '../../questions/failure-reasons.ts';
 import { GroupedValues } from '../../questions/grouped-values.ts';
@@ -121,7 +121,7 @@ export class WatchedRows {
   #seeEvent(items: Items, item: number, { createdOn, createdBefore }: WatchedItem): void {
     const start = items.start(item);
     this.#reader.read(items.bytes, start);
-    const hasFailed = OUTCOMES.get(this.#reader.text(this.#rules.by.length) ?? '');
+    const hasFailed = parseOutcome(this.#reader.text(this.#rules.by.length));
     if (hasFailed === undefined) return;
     const at = createdOn ? milliseconds(createdOn) : createdBefore;
     const time = createdOn?.text ?? new Date(at).toISOString();
