@@ -216,7 +216,7 @@ export function describeBody({ body, headers }: Pick<HttpResponse, 'body' | 'hea
   return [safe.length > MAX_TEXT ? `${limited(safe)} (${safe.length} characters)` : safe];
 }
 
-function withoutSecrets(body: Record<string, unknown>, headers: HttpResponse['headers']) {
+function withoutSecrets(body: Readonly<Record<string, unknown>>, headers: HttpResponse['headers']) {
   const known = [...secretsInHeaders(headers), ...secretsInJson(body)];
   return redactJson(body, known) as Record<string, unknown>;
 }
@@ -235,12 +235,10 @@ function errorsIn(body: Record<string, unknown>): readonly Record<string, unknow
   return [others, ...errors];
 }
 
-function parsed(text: string): Record<string, unknown> | undefined {
+function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return value !== null && typeof value === 'object' && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
