@@ -5,8 +5,8 @@ import { warnOfNoMatch } from '../filters/no-match.ts';
 import { resolveFilters } from '../filters/resolve-filters.ts';
 import type { Service } from '../http/service.ts';
 import { PAGE_SIZE, type Query } from '../paging/event-query.ts';
-import { askCount, type FoundPage, pageClient } from '../paging/page.ts';
-import { adaptiveConcurrency, readAhead } from '../paging/read-ahead.ts';
+import { adaptiveClient, askCount, type FoundPage } from '../paging/page.ts';
+import { readAhead } from '../paging/read-ahead.ts';
 import { readPages } from '../paging/read-pages.ts';
 import { withService } from '../sign-in/session.ts';
 import type { SourceOptions } from '../sources/event-source.ts';
@@ -71,8 +71,7 @@ async function countAll(
     return { count: await countOf(search.pages), queries: search.queries, lookedAt: search.lookedAt() };
   }
   const { clock, signal } = context;
-  const { width, onRetry } = adaptiveConcurrency(concurrency);
-  const sender = pageClient(service, onRetry);
+  const { client: sender, width } = adaptiveClient(service, concurrency);
   const progress = startProgress(context, reporter, 'counting');
   let count = 0;
   let noticed = false;

@@ -7,8 +7,7 @@ import { warnOfNoMatch } from '../filters/no-match.ts';
 import { resolveFilters } from '../filters/resolve-filters.ts';
 import { waitText } from '../http/service.ts';
 import { LockedError, takeLock, whileHeld } from '../lock/lock.ts';
-import { pageClient } from '../paging/page.ts';
-import { adaptiveConcurrency } from '../paging/read-ahead.ts';
+import { adaptiveClient } from '../paging/page.ts';
 import { UNCOUNTED } from '../paging/read-pages.ts';
 import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
@@ -101,11 +100,9 @@ async function exportInto(
   const finished = await withService(call, async (service) => {
     const resolved = await resolveFilters(filters, service, call.reporter);
     const progress = startProgress(context, reporter, 'exporting');
-    const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
-    const pages = pageClient(service, (attempt) => {
-      onRetry(attempt);
-      progress.update({ note: waitText(attempt) });
-    });
+    const { client: pages, width: concurrency } = adaptiveClient(service, options.concurrency, (attempt) =>
+      progress.update({ note: waitText(attempt) }),
+    );
     const onForeignLinks = eachOnce(warnOfDoubts(reporter));
     const client = { ...pages, pageSize, concurrency, clock, signal, onForeignLinks };
     try {

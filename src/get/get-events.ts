@@ -11,8 +11,8 @@ import { Items } from '../items/items.ts';
 import { createCursor } from '../items/known-fields.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';
-import { askPage, pageClient } from '../paging/page.ts';
-import { adaptiveConcurrency, readAhead } from '../paging/read-ahead.ts';
+import { adaptiveClient, askPage } from '../paging/page.ts';
+import { readAhead } from '../paging/read-ahead.ts';
 import { withService } from '../sign-in/session.ts';
 import type { SourceOptions } from '../sources/event-source.ts';
 import { byServiceClock } from '../sources/service-clock.ts';
@@ -62,8 +62,7 @@ export async function* eventsById(
 ): AsyncGenerator<Got> {
   const { clock, signal } = context;
   const keep = filters.createKeep();
-  const { width, onRetry } = adaptiveConcurrency(concurrency);
-  const sender = pageClient(service, onRetry);
+  const { client: sender, width } = adaptiveClient(service, concurrency);
   const { queries, client } = await byServiceClock(filters, sender, 1, clock, warnOfDoubts(reporter));
   const ask = async (id: string, ending: AbortSignal) => {
     const texts: Buffer[] = [];

@@ -96,6 +96,32 @@ export function pageClient(
   return { baseUrl: service.baseUrl, fetchPage };
 }
 
+/** Calls `see` with each answer before it is returned. */
+export function observed({ baseUrl, fetchPage }: PageClient, see: (answer: PageAnswer) => void): PageClient {
+  return {
+    baseUrl,
+    fetchPage: async (url, signal) => {
+      const answer = await fetchPage(url, signal);
+      see(answer);
+      return answer;
+    },
+  };
+}
+
+/** `width` is the number of concurrent requests, halved each time the service asks for fewer (429). */
+export function adaptiveClient(
+  service: Parameters<typeof pageClient>[0],
+  maxWidth: number,
+  onRetry?: OnRetry,
+): { readonly client: PageClient; readonly width: () => number } {
+  let width = maxWidth;
+  const client = pageClient(service, (attempt) => {
+    if (attempt.status === 429) width = Math.max(1, Math.floor(width / 2));
+    onRetry?.(attempt);
+  });
+  return { client, width: () => width };
+}
+
 export function askPage(
   { baseUrl, fetchPage }: PageClient,
   query: Query,

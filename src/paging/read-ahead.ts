@@ -1,5 +1,3 @@
-import type { OnRetry } from '../http/service.ts';
-
 /** Jobs known in advance, or arriving over time. The signal aborts when no more are wanted. */
 type Jobs<Job> = Iterable<Job> | ((ending: AbortSignal) => AsyncIterable<Job> | Iterable<Job>);
 
@@ -88,20 +86,4 @@ export async function* readAhead<Job, Result>(
 
 function iterated<Job>(jobs: Iterable<Job> | AsyncIterable<Job>): AsyncIterator<Job> | Iterator<Job> {
   return Symbol.asyncIterator in jobs ? jobs[Symbol.asyncIterator]() : jobs[Symbol.iterator]();
-}
-
-/** The number of concurrent requests, halved each time the service asks for fewer (429). */
-export interface AdaptiveConcurrency {
-  readonly width: () => number;
-  readonly onRetry: OnRetry;
-}
-
-export function adaptiveConcurrency(most: number): AdaptiveConcurrency {
-  let width = most;
-  return {
-    width: () => width,
-    onRetry: ({ status }) => {
-      if (status === 429) width = Math.max(1, Math.floor(width / 2));
-    },
-  };
 }

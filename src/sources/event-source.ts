@@ -21,8 +21,8 @@ import type { TimeColumn } from '../items/time-column.ts';
 import { MarketplaceMix } from '../names/marketplaces.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
 import { type Query, queryString } from '../paging/event-query.ts';
-import { askCount, type FoundPage, type PageClient, pageClient } from '../paging/page.ts';
-import { adaptiveConcurrency, readAhead } from '../paging/read-ahead.ts';
+import { adaptiveClient, askCount, type FoundPage, observed } from '../paging/page.ts';
+import { readAhead } from '../paging/read-ahead.ts';
 import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { eachOnce, type Reporter, warnOfDoubts } from '../terminal/reporter.ts';
@@ -302,15 +302,9 @@ function countQueries(
   reporter: Reporter,
 ): CountQueries {
   return async (queries) => {
-    const { width, onRetry } = adaptiveConcurrency(concurrency);
-    const asking = pageClient(service, onRetry);
+    const { client: asking, width } = adaptiveClient(service, concurrency);
     // The answer to a count holds one of the events.
-    const fetchPage: PageClient['fetchPage'] = async (...asked) => {
-      const fetched = await asking.fetchPage(...asked);
-      mix.see(fetched.page.items);
-      return fetched;
-    };
-    const client = { ...asking, fetchPage };
+    const client = observed(asking, ({ page }) => mix.see(page.items));
     const distinct = new Map(queries.map((query) => [queryString(query), query]));
     const progress = startProgress(context, reporter, 'counting');
     const counts = new Map<string, number>();

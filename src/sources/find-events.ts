@@ -5,8 +5,7 @@ import type { Direction } from '../items/item-times.ts';
 import type { Items } from '../items/items.ts';
 import { PAGE_SIZE, type Query } from '../paging/event-query.ts';
 import { mergePages } from '../paging/merge-pages.ts';
-import { type FetchPage, type FoundPage, keepPages, type PageClient, pageClient } from '../paging/page.ts';
-import { adaptiveConcurrency } from '../paging/read-ahead.ts';
+import { adaptiveClient, type FoundPage, keepPages, observed, type PageClient } from '../paging/page.ts';
 import { readPages } from '../paging/read-pages.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Progress, startProgress } from '../terminal/progress.ts';
@@ -49,11 +48,11 @@ export async function openSearch(
   options: FindOptions,
 ): Promise<EventSearch> {
   const { pageSize, limit = Number.POSITIVE_INFINITY, clock, signal } = options;
-  const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
-  const asking = pageClient(service, (attempt) => {
-    onRetry(attempt);
-    options.onRetry?.(attempt);
-  });
+  const { client: asking, width: concurrency } = adaptiveClient(
+    service,
+    options.concurrency,
+    options.onRetry,
+  );
   const { client: sender, askedAt } = rememberingTime(asking);
   // Several queries may raise the same doubt.
   const onDoubt = eachOnce(options.onDoubt);
@@ -93,13 +92,8 @@ function rememberingTime(client: PageClient): { client: PageClient; askedAt: Eve
   const askedAt = new Promise<number | undefined>((resolveTime) => {
     resolve = resolveTime;
   });
-  const fetchPage: FetchPage = async (url, ending) => {
-    const answer = await client.fetchPage(url, ending);
-    // Only the first call has an effect.
-    resolve(answer.serviceTime);
-    return answer;
-  };
-  return { client: { ...client, fetchPage }, askedAt };
+  // Only the first call has an effect.
+  return { client: observed(client, ({ serviceTime }) => resolve(serviceTime)), askedAt };
 }
 
 /**

@@ -6,8 +6,7 @@ import { resolveFilters } from '../filters/resolve-filters.ts';
 import type { OnRetry, Service } from '../http/service.ts';
 import type { Items } from '../items/items.ts';
 import { endpoint } from '../paging/event-query.ts';
-import { askPage, pageClient } from '../paging/page.ts';
-import { adaptiveConcurrency } from '../paging/read-ahead.ts';
+import { adaptiveClient, askPage } from '../paging/page.ts';
 import { withService } from '../sign-in/session.ts';
 import { eachOnce, type Reporter, warnOfDoubts } from '../terminal/reporter.ts';
 import { knownInstant, milliseconds } from '../time/instant.ts';
@@ -128,11 +127,7 @@ async function beginWatch<Kept>(
   { context: { clock }, reporter }: Call,
 ): Promise<Pick<OpenWatch<Kept>, 'follower' | 'sample' | 'isPast'>> {
   const { filters, overlap, concurrency, isSampled, isInOrder = false, state: file, lookBack } = opening;
-  const adaptive = adaptiveConcurrency(concurrency);
-  const client = pageClient(service, (attempt) => {
-    onRetry(attempt);
-    adaptive.onRetry(attempt);
-  });
+  const { client, width } = adaptiveClient(service, concurrency, onRetry);
   const { typePatterns = [] } = filters;
   const keep = filters.createKeep();
   const typed = filters.withTypes(typePatterns, []);
@@ -166,7 +161,7 @@ async function beginWatch<Kept>(
     {
       ...client,
       ...more,
-      concurrency: adaptive.width,
+      concurrency: width,
       signal,
       onForeignLinks: eachOnce(warnOfDoubts(reporter)),
       now: () => clock.now(),

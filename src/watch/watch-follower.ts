@@ -1,7 +1,7 @@
 import { createdOnReader } from '../items/item-times.ts';
 import type { Items } from '../items/items.ts';
 import { addQueries, PAGE_SIZE, type Query } from '../paging/event-query.ts';
-import type { FetchPage, PageClient } from '../paging/page.ts';
+import { observed, type PageClient } from '../paging/page.ts';
 import { readPages } from '../paging/read-pages.ts';
 import { sortByCreation } from '../sources/creation-order.ts';
 import { type Instant, instantAt, knownInstant, laterOf, milliseconds } from '../time/instant.ts';
@@ -168,18 +168,15 @@ export class Follower {
   async #read(after: Instant, end: Instant | undefined, most: number, found: WatchedItem[]): Promise<Polled> {
     const createdOn = createdOnReader();
     let serviceTime: number | undefined;
-    const { baseUrl, concurrency, signal, onForeignLinks } = this.#parts;
-    const fetchPage: FetchPage = async (url, ending) => {
-      const answer = await this.#parts.fetchPage(url, ending);
-      // Every answer includes the events created before the earliest answer.
-      const { serviceTime: answeredAt } = answer;
+    const { concurrency, signal, onForeignLinks } = this.#parts;
+    // Every answer includes the events created before the earliest answer.
+    const client = observed(this.#parts, ({ serviceTime: answeredAt }) => {
       if (answeredAt !== undefined) serviceTime = Math.min(serviceTime ?? answeredAt, answeredAt);
-      return answer;
-    };
+    });
     for (const query of this.#queries) {
       const slice = { ...query, after, before: end };
       const options = { query: slice, pageSize: PAGE_SIZE, concurrency, signal, onForeignLinks };
-      for await (const { items: all, total } of readPages({ baseUrl, fetchPage }, options)) {
+      for await (const { items: all, total } of readPages(client, options)) {
         if (found.length + Math.max(all.count, total ?? 0) > most) return { complete: false, serviceTime };
         const items = this.#watch.keep?.(all) ?? all;
         for (let index = 0; index < items.count; index++) {

@@ -6,6 +6,7 @@ import type { HttpResponse } from '../../src/http/transport.ts';
 import { Items } from '../../src/items/items.ts';
 import { JsonSyntaxError } from '../../src/items/json-scanner.ts';
 import {
+  adaptiveClient,
   askCount,
   DOUBTFUL_EVENT,
   type FetchPage,
@@ -316,6 +317,24 @@ describe('pages that are asked for', () => {
     const { fetchPage } = pageClient({ baseUrl: url, clock: clockWith({ now: clock.now }), send });
     await expect(fetchPage(url)).rejects.toThrow('not a collection in JSON');
     expect(asked[0]).toEqual(['url', 'onRetry']);
+  });
+
+  test('are asked for half as many at once after each 429, down to one, and after no other fault', async () => {
+    const statuses = [503, 429, undefined, 429, 429];
+    const retries: unknown[] = [];
+    const send: Service['send'] = async ({ onRetry }) => {
+      const status = statuses[retries.length];
+      onRetry?.({ reason: '', delay: 0, ...(status ? { status } : {}) });
+      return answer('{}');
+    };
+    const service = { baseUrl: url, clock: clockWith({ now: clock.now }), send };
+    const { client, width } = adaptiveClient(service, 5, (retry) => retries.push(retry));
+    const widths: number[] = [];
+    for (const _ of statuses) {
+      await client.fetchPage(url);
+      widths.push(width());
+    }
+    expect(widths).toEqual([5, 2, 2, 1, 1]);
   });
 
   test('are not blamed for a fault of the program', async () => {

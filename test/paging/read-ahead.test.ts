@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { adaptiveConcurrency, readAhead } from '../../src/paging/read-ahead.ts';
+import { readAhead } from '../../src/paging/read-ahead.ts';
 
 const forever = new AbortController().signal;
 
@@ -169,13 +169,4 @@ describe('running jobs as they arrive', () => {
       ));
     }).rejects.toThrow('enough');
   });
-});
-
-test('each answer of 429 halves the requests at once, down to one; other faults do not', () => {
-  const { width, onRetry } = adaptiveConcurrency(5);
-  const widths = [503, 429, undefined, 429, 429].map((status) => {
-    onRetry({ status } as Parameters<typeof onRetry>[0]);
-    return width();
-  });
-  expect(widths).toEqual([5, 2, 2, 1, 1]);
 });
