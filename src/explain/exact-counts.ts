@@ -1,3 +1,4 @@
+import { copyEnlarged } from '../items/array-capacity.ts';
 import { ConditionMatch } from '../items/condition-match.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
@@ -368,16 +369,10 @@ class CauseRows implements TimedRows {
   }
 
   #grow(): void {
-    this.failures = enlarged(this.failures, 2 * this.count);
-    this.masks = enlarged(this.masks, 2 * this.count);
-    this.#subscriptions = enlarged(this.#subscriptions, 2 * this.count);
+    this.failures = copyEnlarged(this.failures, 2 * this.count);
+    this.masks = copyEnlarged(this.masks, 2 * this.count);
+    this.#subscriptions = copyEnlarged(this.#subscriptions, 2 * this.count);
   }
-}
-
-function enlarged<Rows extends Uint8Array | Int32Array>(from: Rows, capacity: number): Rows {
-  const to = new (from.constructor as new (length: number) => Rows)(capacity);
-  to.set(from);
-  return to;
 }
 
 function timesOf(table: CauseRows, rows: Int32Array, span: SpanTest | undefined): CauseTimes {

@@ -1,5 +1,6 @@
 import { trimZeros } from '../time/date-time.ts';
 import { type Instant, knownInstant, parseInstant } from '../time/instant.ts';
+import { copyEnlarged } from './array-capacity.ts';
 import { QUOTE, stringText } from './json-scanner.ts';
 
 const INITIAL_ROWS = 1024;
@@ -36,9 +37,9 @@ export class TimeColumn {
   #push(seconds: number, nanoseconds: number, digits: number): number {
     const row = this.#rows++;
     if (row === this.#seconds.length) {
-      this.#seconds = copyInto(new Float64Array(2 * row), this.#seconds);
-      this.#nanoseconds = copyInto(new Uint32Array(2 * row), this.#nanoseconds);
-      this.#digits = copyInto(new Uint8Array(2 * row), this.#digits);
+      this.#seconds = copyEnlarged(this.#seconds, 2 * row);
+      this.#nanoseconds = copyEnlarged(this.#nanoseconds, 2 * row);
+      this.#digits = copyEnlarged(this.#digits, 2 * row);
     }
     this.#seconds[row] = seconds;
     this.#nanoseconds[row] = nanoseconds;
@@ -97,14 +98,6 @@ export class TimeColumn {
     }
     return found;
   }
-}
-
-function copyInto<Numbers extends Float64Array | Uint32Array | Uint8Array>(
-  to: Numbers,
-  from: Numbers,
-): Numbers {
-  to.set(from);
-  return to;
 }
 
 /** In order of creation, unknown times last. */

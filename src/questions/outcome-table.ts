@@ -1,4 +1,5 @@
 import { ServiceError } from '../errors.ts';
+import { copyEnlarged } from '../items/array-capacity.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import { memberPath } from '../items/field-path.ts';
 import { createCursor } from '../items/known-fields.ts';
@@ -57,11 +58,7 @@ export class OutcomeTable {
   }
 
   #addOutcome(hasFailed: boolean): void {
-    if (this.rows === this.failures.length) {
-      const larger = new Uint8Array(2 * this.rows);
-      larger.set(this.failures);
-      this.failures = larger;
-    }
+    if (this.rows === this.failures.length) this.failures = copyEnlarged(this.failures, 2 * this.rows);
     this.failures[this.rows] = Number(hasFailed);
     this.rows++;
     this.failed += Number(hasFailed);

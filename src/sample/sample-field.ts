@@ -1,3 +1,4 @@
+import { copyEnlarged } from '../items/array-capacity.ts';
 import { type Derivation, derive } from '../items/derived-values.ts';
 import { isNumber } from '../items/exact-numbers.ts';
 import { EACH, fieldPath, type PathStep } from '../items/field-path.ts';
@@ -190,11 +191,8 @@ export class SampleField {
   }
 
   #enlarge(): void {
-    const [rows, codes] = [this.rows, this.codes];
-    this.rows = new Int32Array(2 * rows.length);
-    this.codes = new Int32Array(2 * codes.length);
-    this.rows.set(rows);
-    this.codes.set(codes);
+    this.rows = copyEnlarged(this.rows, 2 * this.cells);
+    this.codes = copyEnlarged(this.codes, 2 * this.cells);
   }
 
   /** Keeps the limits of numbers, and only frequent texts. */
