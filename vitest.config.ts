@@ -16,7 +16,7 @@ const isWholeRun = process.env['npm_lifecycle_event'] === 'test' && !isSampled;
 const sampleOfFlat = isSampled || isWholeRun ? sampling : {};
 
 /** One row of a table in so many is drawn, and one test: of those that run a second time, and of processes. */
-const ONE_OF_ROWS = 6;
+const ONE_OF_ROWS = 8;
 const ONE_OF_FLAT = isWholeRun ? 3 : 8;
 const ONE_OF_PROCESS = 8;
 
