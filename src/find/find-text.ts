@@ -6,7 +6,7 @@ import { EventFilters } from '../filters/event-filters.ts';
 import { memberPath } from '../items/field-path.ts';
 import { guidsIn } from '../items/guids.ts';
 import type { Items } from '../items/items.ts';
-import { createCursor, KNOWN_FIELDS } from '../items/known-fields.ts';
+import { createCursor } from '../items/known-fields.ts';
 import { comparableForm } from '../items/value-texts.ts';
 import { findField, wordMatcher } from '../items/whole-words.ts';
 import { createWhoReader, namesText } from '../names/who.ts';
@@ -24,13 +24,16 @@ export interface LookOptions extends SourceOptions {
   readonly allProfiles: boolean | undefined;
 }
 
+/** The columns of a found event, in the order of its CSV. */
+export const SHOWN_FIELDS = ['createdOn', 'publishStatus', 'eventType', 'eventId', 'subscriptionId'] as const;
+
 export interface EventWithText {
   readonly profile: string | null;
   /** The first field with the text, in the syntax of `--where`. */
   readonly field: string;
   readonly item: Buffer;
   readonly createdOn: Instant | undefined;
-  readonly shown: readonly (string | undefined)[];
+  readonly shown: Readonly<Partial<Record<(typeof SHOWN_FIELDS)[number], string>>>;
   readonly who: string | undefined;
   readonly address: string | undefined;
 }
@@ -126,7 +129,7 @@ async function findInPlace(
   return await withEventSource(call, { from, filters: chosen, concurrency }, async (source) => {
     const names = source.service?.askNames();
     const look = lookFor(text);
-    const known = createCursor(KNOWN_FIELDS.map(memberPath));
+    const known = createCursor(SHOWN_FIELDS.map(memberPath));
     const whoOf = createWhoReader(nameField);
     let kept: (Omit<EventWithText, 'who' | 'address'> & { readonly of: ReturnType<typeof whoOf> })[] = [];
     let events = 0;
@@ -138,8 +141,10 @@ async function findInPlace(
         if (field === undefined) continue;
         matches++;
         known.read(items.bytes, items.start(item));
-        const shown = KNOWN_FIELDS.map((_, index) => known.text(index));
-        const createdOn = parseInstant(shown[0] ?? '');
+        const shown: EventWithText['shown'] = Object.fromEntries(
+          SHOWN_FIELDS.map((name, index) => [name, known.text(index)]),
+        );
+        const createdOn = parseInstant(shown.createdOn ?? '');
         const of = whoOf(items.bytes, items.start(item));
         // Copy the event, which would otherwise keep a whole page in memory.
         kept.push({ profile, field, item: Buffer.from(items.text(item)), createdOn, shown, of });

@@ -8,10 +8,9 @@ import { proseLines, windowText } from '../formats/summary-words.ts';
 import { type Table, type TableLook, tableWithNote } from '../formats/table.ts';
 import { NONE } from '../formats/table-columns.ts';
 import { Items } from '../items/items.ts';
-import { KNOWN_FIELDS } from '../items/known-fields.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import type { EventWithText, FindReport } from './find-text.ts';
+import { type EventWithText, type FindReport, SHOWN_FIELDS } from './find-text.ts';
 
 export async function printFoundTexts(
   report: FindReport,
@@ -27,9 +26,11 @@ export async function printFoundTexts(
     {
       json: {},
       csv: (guarded) => ({
-        titles: ['profile', ...KNOWN_FIELDS, 'for', 'address', 'field'],
+        titles: ['profile', ...SHOWN_FIELDS, 'for', 'address', 'field'],
         rows: found.map(({ profile, shown, who, address, field }) =>
-          [profile, ...shown, who, address, field].map((cell) => guarded(cell ?? '')),
+          [profile, ...SHOWN_FIELDS.map((name) => shown[name]), who, address, field].map((cell) =>
+            guarded(cell ?? ''),
+          ),
         ),
       }),
       table,
@@ -69,10 +70,10 @@ function foundTable({ found, profiles }: FindReport, zone: TimeZone): Table {
   const isAddressed = found.some(({ address }) => address !== undefined);
   const addressHead = isAddressed ? ADDRESS_HEAD : EVENT_HEADS.subscriptionId;
   const cellsOf = ({ shown, who, address, field, profile }: EventWithText) => {
-    const [createdOn, status, type, eventId, subscriptionId] = shown.map((text) => text ?? NONE);
-    const receiver = [...(isNamed ? [who ?? NONE] : []), address ?? subscriptionId];
-    const cells = [zone.shown(createdOn as string), status, type, ...receiver, field, eventId];
-    return [...(isOfSeveral ? [profile ?? NONE] : []), ...(cells as string[])];
+    const { createdOn = NONE, publishStatus, eventType, eventId, subscriptionId } = shown;
+    const receiver = [...(isNamed ? [who] : []), address ?? subscriptionId];
+    const cells = [zone.shown(createdOn), publishStatus, eventType, ...receiver, field, eventId];
+    return [...(isOfSeveral ? [profile] : []), ...cells].map((cell) => cell ?? NONE);
   };
   return {
     heads: [
@@ -107,7 +108,7 @@ function sayNext(
   const [first] = found;
   const profile = profiles.length > 1 ? first?.profile : reporter.runFlags.profile;
   const place = profile && from === undefined ? ['--profile', profile] : [];
-  const [, , , eventId] = first?.shown ?? [];
+  const eventId = first?.shown.eventId;
   if (eventId !== undefined)
     reporter.notice(`next: ${hooktrailOver(from, 'events get', eventId, ...place).textFor({})}`);
   else if (!first) {
