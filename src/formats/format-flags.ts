@@ -67,6 +67,11 @@ export function typedFlags(flags: FormatFlags, names: readonly string[] = FORMAT
   return flagWords({ ...flags, noHeader: flags.header === false || undefined }, names);
 }
 
+/** True if a flag names a format, or the fields of one. */
+export function choosesFormat(flags: FormatFlags): boolean {
+  return [...FLAG_FORMATS, 'output' as const, 'fields' as const].some((name) => flags[name]);
+}
+
 const CSV_BOM = 'with --csv: begin with a byte order mark, which Excel needs for text that is not English';
 const CSV_RAW = 'with --csv: do not guard text that a spreadsheet would run as a formula';
 const NO_HEADER = 'with a table or CSV: without the line of titles';

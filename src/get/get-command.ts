@@ -3,7 +3,7 @@ import type { Call } from '../command.ts';
 import { ExitCode, UsageError } from '../errors.ts';
 import { addFilterFlags, addFromFlag } from '../filters/filter-flags.ts';
 import { concurrencyFlag } from '../filters/reading-flags.ts';
-import { addListFlags, type EventFlags, eventOptions } from '../formats/format-flags.ts';
+import { addListFlags, choosesFormat, type EventFlags, eventOptions } from '../formats/format-flags.ts';
 import { formatTraits } from '../formats/format-registry.ts';
 import { tableNote } from '../formats/table-note.ts';
 import { idsOfArguments, noIds } from '../ids/event-ids.ts';
@@ -46,7 +46,7 @@ function optionsOf(call: Call<EventFlags>) {
       next: 'give the ids as arguments, or the events as a file',
     });
   const ids = isFromInput ? undefined : idsOfArguments(given, flags.from);
-  const hasFormat = [flags.output, flags.json, flags.ndjson, flags.csv, flags.fields, flags.jq].some(Boolean);
+  const hasFormat = choosesFormat(flags) || flags.jq !== undefined;
   const isPretty = ids?.length === 1 && context.stdout.isTerminal && !hasFormat;
   const isTable = format.format === 'table' && format.jq === undefined;
   return {

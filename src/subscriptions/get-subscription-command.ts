@@ -1,6 +1,12 @@
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
-import { addListFlags, type FormatFlags, formatOptions, type OutputFlags } from '../formats/format-flags.ts';
+import {
+  addListFlags,
+  choosesFormat,
+  type FormatFlags,
+  formatOptions,
+  type OutputFlags,
+} from '../formats/format-flags.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { addSubscriptionArgument } from './subscription-flags.ts';
 
@@ -25,10 +31,9 @@ export function declare(command: Command): void {
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context } = call;
   const format = formatOptions(flags, 'subscriptions');
-  const isGiven = [flags.output, flags.json, flags.ndjson, flags.csv, flags.fields].some(Boolean);
   const isForProgram = flags.jq !== undefined || !context.stdout.isTerminal;
   const usual = isForProgram ? ('ndjson' as const) : ('pretty' as const);
-  const isUsual = !isGiven && (flags.jq !== undefined || !flags.outputFile);
+  const isUsual = !choosesFormat(flags) && (flags.jq !== undefined || !flags.outputFile);
   const options = isUsual ? { ...format, format: usual } : format;
   const { printSubscription } = await import('./subscriptions.ts');
   await printSubscription(args[0] as string, options, call);
