@@ -10,6 +10,7 @@ import {
   windowText,
 } from '../formats/summary-words.ts';
 import { oneLine, type Table, type TableLook, tableLines } from '../formats/table.ts';
+import { OR_EARLIER } from '../formats/table-columns.ts';
 import { GAP } from '../formats/table-layout.ts';
 import { isNumber } from '../items/exact-numbers.ts';
 import { LONGEST_VALUE_BYTES } from '../sample/sample-field.ts';
@@ -350,10 +351,10 @@ function timesNote(cause: Cause, zone: TimeZone, isOver: boolean): Note {
   const success = lastSuccess ? `last success ${shown(lastSuccess)}` : none;
   if (!firstFailed || !lastFailed) return { text: success };
   const isBroken = failingSince && compareInstants(firstFailed, failingSince) < 0;
-  const earlier = cause.edge ? ' or earlier' : '';
+  const earlier = cause.edge ? OR_EARLIER : '';
   const first = isBroken ? `, first failure ${shown(firstFailed)}${earlier}` : '';
   if (failingSince) {
-    const start = `${shown(failingSince)}${cause.isSinceAtEdge ? ' or earlier' : ''}`;
+    const start = `${shown(failingSince)}${cause.isSinceAtEdge ? OR_EARLIER : ''}`;
     const bad = isOver ? `was failing at the end, from ${start} on` : `failing since ${start}`;
     return { text: `${bad}, ${success}${first}`, bad };
   }

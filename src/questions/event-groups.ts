@@ -4,6 +4,7 @@ import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { UnseenFields } from '../items/near-field.ts';
+import { parseOutcome } from '../items/outcome-names.ts';
 import type { PageOfOutcomes } from '../sources/event-source.ts';
 import { NumberSample } from '../statistics/percentiles.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
@@ -34,7 +35,7 @@ export function groupWithoutEvents(value: string, hasNumbers: boolean): EventGro
 const KNOWN = ['eventId', 'createdOn', 'publishStatus'] as const;
 
 interface Facts {
-  readonly outcome: string | undefined;
+  readonly hasFailed: boolean | undefined;
   readonly createdOn: Instant | undefined;
   readonly numbers: readonly string[];
 }
@@ -79,13 +80,13 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
       this.#reader.read(items.bytes, items.start(item));
       this.#unseen.noteItem();
       const facts = {
-        outcome: this.#outcome(haveFailed),
+        hasFailed: haveFailed ?? parseOutcome(this.#known('publishStatus')),
         createdOn: parseInstant(this.#known('createdOn') ?? ''),
         numbers: this.numbers ? this.#numbersOf() : [],
       };
       this.total++;
-      if (facts.outcome === 'FAILED') this.failed++;
-      if (facts.outcome === 'SUCCESS') this.delivered++;
+      if (facts.hasFailed === true) this.failed++;
+      if (facts.hasFailed === false) this.delivered++;
       for (const group of this.#groupsOfEvent()) addTo(group, facts);
     }
   }
@@ -146,11 +147,6 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
     return this.#reader.text(this.fields.length + KNOWN.indexOf(name));
   }
 
-  #outcome(haveFailed: boolean | undefined): string | undefined {
-    if (haveFailed === undefined) return this.#known('publishStatus');
-    return haveFailed ? 'FAILED' : 'SUCCESS';
-  }
-
   #example(): string | undefined {
     let id: string | undefined;
     this.#reader.each(this.fields.length, (bytes, start, end) => {
@@ -160,10 +156,10 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
   }
 }
 
-function addTo(group: EventGroup, { outcome, createdOn, numbers }: Facts): void {
+function addTo(group: EventGroup, { hasFailed, createdOn, numbers }: Facts): void {
   group.count++;
-  if (outcome === 'FAILED') group.failed++;
-  if (outcome === 'SUCCESS') group.delivered++;
+  if (hasFailed === true) group.failed++;
+  if (hasFailed === false) group.delivered++;
   noteTime(group, createdOn);
   for (const number of numbers) group.numbers?.add(number);
 }
