@@ -68,11 +68,20 @@ async function causeOf(
   if (!isRun || !filters) return null;
   const within = new EventFilters({ ...filters, ...boundsOf(since, until) });
   const over = new AbortController();
-  const cancel = context.clock.startTimer(CAUSE_LIMIT_MS, () => over.abort());
+  let cancel = () => {};
+  const late = new Promise<undefined>((resolve) => {
+    cancel = context.clock.startTimer(CAUSE_LIMIT_MS, () => {
+      over.abort();
+      resolve(undefined);
+    });
+  });
   const signal = AbortSignal.any([context.signal, over.signal]);
   const call = { settings, context: { ...context, signal }, reporter: silenced(reporter) };
+  const explaining = explainEvents(call, { filters: within, from: undefined, concurrency });
   try {
-    const explained = await explainEvents(call, { filters: within, from: undefined, concurrency });
+    // A renewal of the token takes no signal, and the alarm does not wait for it.
+    const explained = await Promise.race([explaining, late]);
+    if (!explained) return null;
     const run = reporter.runFlags;
     const commandOf = (cause: Parameters<typeof searchCommand>[0]) =>
       searchCommand(cause, explained, within).textFor(run);
