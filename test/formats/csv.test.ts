@@ -126,6 +126,13 @@ describe('--csv', () => {
     ]);
   });
 
+  test('names the id of an event where the first page had none', async () => {
+    const { said } = await csv([['{"createdOn":"x"}'], ['{"createdOn":"y","eventId":"z"}']]);
+    expect(said).toEqual([
+      'warning: a later page has "eventId", which the first did not: it has no column; name the columns with --fields',
+    ]);
+  });
+
   test('warns of the first field that only later pages have, at the end names the others, and keeps the columns', async () => {
     const result = await csv([['{"a":1}'], ['{"a":2,"new":3}', '{"newer":4,"new":5}'], ['7']]);
     expect(result.text).toBe('a\r\n1\r\n2\r\n""\r\n""\r\n');
