@@ -1,5 +1,5 @@
 import { durationWords, terminalSafeLine } from '../terminal/terminal-text.ts';
-import { type TimeZone, UTC } from '../time/time-zone.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 import { methodWords } from './client-authentication.ts';
 import type { CheckResult, SignInState } from './sign-in-state.ts';
 
