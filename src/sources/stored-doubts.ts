@@ -9,6 +9,7 @@ import { DOUBTFUL_EVENT } from '../paging/page.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import type { Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
+import { HashSet } from './hash-set.ts';
 import { createMatcher, keepKnownOutcomes } from './stored-matches.ts';
 
 /** Watches events as they are read, then reports reasons to doubt the result. */
@@ -115,11 +116,11 @@ export function doubtTypes(types: readonly string[], place: string): Doubter {
 }
 
 /** Maximum records remembered, which takes 16 MiB. */
-const MAX_RECORDS = 400_000;
+const MAX_RECORDS = 1_000_000;
 
 /** Reports records that are there twice, by the keys of items. */
 export function doubtRecords(): Doubter {
-  const seen = new Set<number>();
+  const seen = new HashSet();
   let repeated = 0;
   let hasDoubtful = false;
   const note = (key: number) => {
@@ -133,12 +134,13 @@ export function doubtRecords(): Doubter {
       for (const key of items.keys) if (!Number.isNaN(key)) note(key);
     },
     doubts: () => [
-      ...(repeated > 0
-        ? [
-            `--from: ${eventsText(repeated)} have the eventId and subscription of an earlier one, and count again`,
-          ]
-        : []),
+      ...(repeated > 0 ? [`--from: ${repeatedText(repeated)}`] : []),
       ...(hasDoubtful ? [`--from: ${DOUBTFUL_EVENT}`] : []),
     ],
   };
+}
+
+function repeatedText(count: number): string {
+  const [have, countAgain] = count === 1 ? ['has', 'counts again'] : ['have', 'count again'];
+  return `${eventsText(count)} ${have} the eventId and subscription of an earlier one, and ${countAgain}`;
 }
