@@ -33,6 +33,8 @@ class Step {
   readonly quoted: Buffer;
   readonly place: number;
   readonly found: number[] = [];
+  /** True if one of `found` is shown. */
+  isShown = false;
   readonly next: Step[] = [];
   readonly byName = new Map<string, Step>();
 
@@ -63,12 +65,12 @@ class Step {
 const FEW = 8;
 
 export interface CreateCursorOptions {
-  /** Called with the offsets of a member's quoted name, unless a path shows its value or it is null. */
+  /** Called with the offsets of a member's quoted name, unless a shown path has its value or it is null. */
   readonly onOther?: ((bytes: Buffer, nameStart: number, nameEnd: number) => void) | undefined;
+  /** This many of the paths are shown, by default all. */
+  readonly shown?: number;
   /** Called at each object that is a member of the item itself. May return the offset after it, if known. */
   readonly onObject?: (at: number) => number | undefined;
-  readonly starts?: Int32Array;
-  readonly ends?: Int32Array;
   /**
    * If given, paths lead into texts that are JSON, one level deep. Receives the bytes that a path's offsets
    * refer to, or undefined for the item's own.
@@ -79,17 +81,16 @@ export interface CreateCursorOptions {
 /** Literal paths: short names match only at the top. Of duplicate members the last one counts. */
 export function createExactCursor(
   paths: readonly FieldPath[],
-  {
-    onOther,
-    onObject,
-    starts = new Int32Array(paths.length),
-    ends = new Int32Array(paths.length),
-    texts,
-  }: CreateCursorOptions = {},
+  { onOther, onObject, texts, shown = paths.length }: CreateCursorOptions = {},
 ): Cursor {
+  const starts = new Int32Array(paths.length);
+  const ends = new Int32Array(paths.length);
   const root = new Step();
-  for (const [path, { steps }] of paths.entries())
-    steps.reduce((step, name) => step.to(name), root).found.push(path);
+  for (const [path, { steps }] of paths.entries()) {
+    const last = steps.reduce((step, name) => step.to(name), root);
+    last.found.push(path);
+    last.isShown ||= path < shown;
+  }
 
   let text: Buffer | undefined;
 
@@ -131,12 +132,7 @@ export function createExactCursor(
         next = step.named(bytes, nameStart, nameEnd);
       }
       const first = bytes[nameEnd + 1];
-      if (
-        onOther &&
-        text === undefined &&
-        first !== NULL &&
-        !(next && (next.found.length > 0 || first === OBJECT))
-      )
+      if (onOther && text === undefined && first !== NULL && !(next && (next.isShown || first === OBJECT)))
         onOther(bytes, nameStart, nameEnd);
       const known = onObject && first === OBJECT && step === root ? onObject(nameEnd + 1) : undefined;
       if (next) {

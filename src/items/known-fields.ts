@@ -137,15 +137,11 @@ export function createKnownCursor(
     onOther,
     texts,
     onObject: readMember,
+    shown: paths.length,
   });
   const { starts, ends } = cursor;
   const hasTextId = () => isTextAt(page, starts[idAt] as number);
   const isComplete = () => known.every(({ index }) => !isAbsent(page, starts[index] as number));
-  const noteIdAsOther = () => {
-    if (isIdRequested || isAbsent(page, starts[idAt] as number)) return;
-    const nameEnd = (starts[idAt] as number) - 1;
-    onOther?.(page, nameEnd - '"eventId"'.length, nameEnd);
-  };
   const takeHeldFields = () => {
     for (const [field, { index }] of known.entries()) {
       if (!isAbsent(page, starts[index] as number) || heldStarts[field] === MISSING) continue;
@@ -171,7 +167,6 @@ export function createKnownCursor(
       let end = cursor.read(bytes, at);
       eventStart = at;
       eventEnd = end;
-      noteIdAsOther();
       if (!looksInside) {
         if (hasTextId() || (!isIdRequested && isComplete())) return end;
         looksInside = true;
