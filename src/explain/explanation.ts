@@ -2,7 +2,7 @@ import { Items } from '../items/items.ts';
 import type { EventSample } from '../sample/event-sample.ts';
 import type { SampleField } from '../sample/sample-field.ts';
 import { type SampleTable, tableOfSample } from '../sample/sample-table.ts';
-import { type TimeZone, UTC } from '../time/time-zone.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 import { fieldCondition } from './cause-conditions.ts';
 import { CauseSearch, type FoundCause, type RowTest } from './cause-search.ts';
 import { FieldTest } from './conditions.ts';
@@ -43,7 +43,7 @@ export interface SearchedSample {
   readonly explanation: () => Explanation;
 }
 
-export function searchSample(sample: EventSample, zone: TimeZone = UTC): SearchedSample {
+export function searchSample(sample: EventSample, zone: TimeZone): SearchedSample {
   const { events, failed, isWhole } = sample;
   const table = tableOfSample(sample, zone);
   if (!isWhole) sample.releaseEvents();

@@ -45,8 +45,8 @@ export class EventBlock {
   }
 
   delete(place: number): void {
-    const slot = this.#slots.get(place);
-    if (slot && this.#slots.delete(place)) this.length -= slot.length;
+    this.length -= this.#slots.get(place)?.length ?? 0;
+    this.#slots.delete(place);
   }
 
   /** Its bytes change with the next `set`. */

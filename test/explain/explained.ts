@@ -5,7 +5,7 @@ import { type SampleTable, tableOfSample } from '../../src/sample/sample-table.t
 import { type TimeZone, UTC } from '../../src/time/time-zone.ts';
 
 /** Explains the failures among some items, which are read as often as it takes. */
-export const explainItems = (items: Items | readonly Items[], zone?: TimeZone): Explanation => {
+export const explainItems = (items: Items | readonly Items[], zone: TimeZone = UTC): Explanation => {
   const pages = Array.isArray(items) ? items : [items];
   const sample = new EventSample();
   for (const page of pages) sample.add(page, undefined);

@@ -160,7 +160,7 @@ test('a span of time has the first and the last event of all, where the sample i
     ),
   );
   for (const page of items) sample.add(page, undefined);
-  const { counts, needsSecondReading, explanation } = searchSample(sample);
+  const { counts, needsSecondReading, explanation } = searchSample(sample, UTC);
   expect(needsSecondReading).toBe(true);
   for (const page of items) counts.add(page, undefined);
   const [cause] = explanation().causes;
