@@ -24,7 +24,7 @@ export class EventList {
   }
 
   get failedOnly(): boolean {
-    return this.filters.statuses.join() === 'FAILED';
+    return this.filters.onlyStatus === 'FAILED';
   }
 
   /** Reads one more page. Never rejects: see `problem`. */

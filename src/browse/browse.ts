@@ -80,7 +80,7 @@ async function showList(
 ): Promise<void> {
   const { context, reporter } = call;
   await loadWidths();
-  const isFailedOnly = filters.statuses.join() === 'FAILED';
+  const isFailedOnly = filters.onlyStatus === 'FAILED';
   // Pressed again, the key for failed events shows all events.
   const events = isFailedOnly ? filters.withStatuses() : filters;
   const palette = await paletteOf(reporter.stdoutColor);

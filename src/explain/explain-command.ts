@@ -38,8 +38,7 @@ export function declare(command: Command): void {
 
 export async function run(call: Call<Flags>): Promise<void> {
   const options = { ...summaryOptions(call, FORMATS), baseline: call.flags.baseline };
-  const { statuses } = options.filters;
-  if (statuses.length === 1 && statuses[0] === 'SUCCESS')
+  if (options.filters.onlyStatus === 'SUCCESS')
     throw new UsageError('--status: failures are explained, and with only SUCCESS there are none');
   const [{ explainEvents }, { printExplanation }] = await Promise.all([
     import('./explain.ts'),

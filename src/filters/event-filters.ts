@@ -96,6 +96,12 @@ export class EventFilters implements FilterParts {
     return (this.values.publishStatus ?? []) as readonly PublishStatus[];
   }
 
+  /** Undefined unless the filters choose a single status. */
+  get onlyStatus(): PublishStatus | undefined {
+    const [status, other] = this.statuses;
+    return other === undefined ? status : undefined;
+  }
+
   get eventTypes(): readonly string[] {
     return this.values.eventType ?? [];
   }

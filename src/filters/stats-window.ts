@@ -36,8 +36,7 @@ export function storedWindow(filters: EventFilters, now: number): StatsWindow {
   const after = start ?? (before && shifted(before, -DAY_MS));
   if (!before || !after) throw new UsageError('--until: too early for a day before it');
   const queries = filters.withStatuses().withoutTimes().queries(now);
-  const [status, other] = filters.statuses;
-  return { after, before, zone: filters.zone, queries, status: other ? undefined : status };
+  return { after, before, zone: filters.zone, queries, status: filters.onlyStatus };
 }
 
 /** In full seconds; undefined outside the representable years. */

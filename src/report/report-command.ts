@@ -72,7 +72,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   const isOpened = flags.open === true;
   const file = args[0] as string;
   const filters = filtersOf(call);
-  if (filters.statuses.length === 1 && filters.statuses[0] === 'SUCCESS')
+  if (filters.onlyStatus === 'SUCCESS')
     throw new UsageError(
       '--status: a report is about failed deliveries, so with only SUCCESS there is nothing to report',
     );

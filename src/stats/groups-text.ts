@@ -49,7 +49,7 @@ export async function printGroups(
   const rest = others.length > 0 ? [isOverlapping ? groupsLeftOut(others) : restText(others, total)] : [];
   const notes = isOverlapping ? ['events with several values are counted in several groups'] : [];
   const numbers = numbersText(groups);
-  const table = groupTable(kept, groups, options.filters.zone, comparesOutcomes(options.filters));
+  const table = groupTable(kept, groups, options.filters.zone, options.filters.onlyStatus === undefined);
   const values = kept.map((group) => groupJson(group, groups, options.filters));
   const summary: Summary = {
     json: {
@@ -115,18 +115,14 @@ export function numbersJson(numbers: NumberSample | undefined) {
   return { numbers: numbers?.count ?? 0, ...figures };
 }
 
-function groupJson(
-  group: EventGroup,
-  { fields, total }: EventGroups,
-  filters: Pick<EventFilters, 'statuses'>,
-) {
+function groupJson(group: EventGroup, { fields, total }: EventGroups, { onlyStatus }: EventFilters) {
   const { values, count, failed, delivered, first, last, example, numbers } = group;
   const known = failed + delivered;
   return {
     by: Object.fromEntries(fields.map(({ text }, field) => [text, exactValue(values[field] ?? 'null')])),
     count,
-    failed: filters.statuses.join() === 'SUCCESS' ? null : failed,
-    failureRate: comparesOutcomes(filters) && known > 0 ? failed / known : null,
+    failed: onlyStatus === 'SUCCESS' ? null : failed,
+    failureRate: !onlyStatus && known > 0 ? failed / known : null,
     share: count / total,
     ...(numbers ? numbersJson(numbers) : {}),
     first: first?.text ?? null,
@@ -169,10 +165,6 @@ function groupsCsv(
       ];
     }),
   };
-}
-
-function comparesOutcomes({ statuses }: Pick<EventFilters, 'statuses'>): boolean {
-  return new Set(statuses).size !== 1;
 }
 
 function countOf(groups: readonly EventGroup[]): number {

@@ -80,8 +80,8 @@ export async function askGroups(
 /** A filter by one status reveals outcomes without another read. */
 export async function* readForGroups(source: EventSource): AsyncGenerator<PageOfOutcomes> {
   const { filters, window } = source;
-  const [status, other] = filters.statuses;
-  if (status === undefined || other !== undefined) return yield* source.readOutcomes(filters, window);
-  const haveFailed = status === 'FAILED';
+  const { onlyStatus } = filters;
+  if (!onlyStatus) return yield* source.readOutcomes(filters, window);
+  const haveFailed = onlyStatus === 'FAILED';
   for await (const { items } of source.read(filters, window)) yield { items, haveFailed };
 }
