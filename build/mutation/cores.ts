@@ -134,7 +134,8 @@ export const CORES: Readonly<Record<string, Core>> = {
       'src/paging/side-by-side.ts',
     ],
     tests: [
-      'test/export/{export-manifest,export-part,export-plan,export-window,part-claims,recount,side-by-side,time-marks}.test.ts',
+      'test/export/{export-manifest,export-part,export-plan,export-window,part-claims,recount,time-marks}.test.ts',
+      'test/paging/side-by-side.test.ts',
     ],
     without: '1000000000 events|1,000,000,000 events|50000000 events',
     floor: 94,
