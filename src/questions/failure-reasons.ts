@@ -8,25 +8,24 @@ const LONGEST_ERROR_CHARACTERS = 200;
 
 /** The first event with an error determines the field. Stores each distinct text once. */
 export class FailureReasons {
-  readonly #texts: string[] = [];
-  readonly #codes = new Map<string, number>();
-  readonly #codeOfRow = new Map<number, number>();
+  readonly #texts = new Map<string, string>();
+  readonly #textOfRow = new Map<number, string>();
   #cursor: ReturnType<typeof createCursor> | undefined;
 
   note(row: number, items: Items, item: number): void {
     const text = this.textOf(items, item);
     if (text === undefined) return;
-    let code = this.#codes.get(text);
-    if (code === undefined) {
-      code = this.#texts.push(text) - 1;
-      this.#codes.set(text, code);
-    }
-    this.#codeOfRow.set(row, code);
+    const stored = this.#texts.get(text) ?? text;
+    this.#texts.set(stored, stored);
+    this.#textOfRow.set(row, stored);
   }
 
   firstOf(rows: readonly number[]): string | undefined {
-    const row = rows.find((each) => this.#codeOfRow.has(each));
-    return row === undefined ? undefined : this.#texts[this.#codeOfRow.get(row) as number];
+    for (const row of rows) {
+      const text = this.#textOfRow.get(row);
+      if (text !== undefined) return text;
+    }
+    return undefined;
   }
 
   textOf(items: Items, item: number): string | undefined {

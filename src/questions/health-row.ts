@@ -114,7 +114,6 @@ function compareUrgency(a: Health, b: Health): number {
   return (
     rankOf(a) - rankOf(b) ||
     provenRate(b.failed, b.events) - provenRate(a.failed, a.events) ||
-    b.failed - a.failed ||
     b.events - a.events ||
     (JSON.stringify(a.values) < JSON.stringify(b.values) ? -1 : 1)
   );

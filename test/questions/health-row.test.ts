@@ -4,6 +4,8 @@ import {
   lastOf,
   NO_EVENTS,
   namedRows,
+  receiverOf,
+  shownNames,
   subscriptionIdOf,
   type UnnamedHealth,
   withoutPast,
@@ -31,6 +33,24 @@ test('the last event is the later of the last failure and the last success', () 
   expect(lastOf({ lastFailed: undefined, lastSuccess: undefined })).toBeUndefined();
 });
 
+test('several names of a row are the first one and the number of others', () => {
+  expect(shownNames([])).toBeNull();
+  expect(shownNames(['Hill'])).toBe('Hill');
+  expect(shownNames(['Hill', 'Harbour', 'Lights'])).toBe('Hill and 2 more');
+});
+
+test('the receiver of a row is its name, but of several names the address; each replaces the other', () => {
+  const [who, address] = ['Hill', 'a.example'];
+  const receivers = (isShared: boolean) => [
+    receiverOf({ who, isShared, address }),
+    receiverOf({ who, isShared, address: null }),
+    receiverOf({ who: null, isShared, address }),
+    receiverOf({ who: null, isShared, address: null }),
+  ];
+  expect(receivers(false)).toEqual([who, who, address, null]);
+  expect(receivers(true)).toEqual([address, who, address, null]);
+});
+
 test('the id of a subscription is a text', () => {
   expect(subscriptionIdOf({ values: ['a', 1] })).toBe('a');
   expect(subscriptionIdOf({ values: [1] })).toBeUndefined();
@@ -44,12 +64,11 @@ test('rows are in order of urgency: failing, silent against the rhythm, and then
   expect(order(...rows, rhythm)).toEqual(['failing', 'rhythm', 'recovered', 'silent', 'off', 'gone', 'ok']);
 });
 
-test('rows of one state are in order of the rate that is proven, of failures, of events, and of values', () => {
+test('rows of one state are in order of the rate that is proven, of events, and of values', () => {
   expect(order(row('1 of 1', { failed: 1, events: 1 }), row('40 of 50', { failed: 40, events: 50 }))).toEqual(
     ['40 of 50', '1 of 1'],
   );
   expect(order(row('few', { events: 5 }), row('many', { events: 9 }))).toEqual(['many', 'few']);
-  // Of so few failures nothing is proven.
   const [one, none] = [row('1', { failed: 1, events: 1e9 }), row('none', { events: 2e9 })];
   expect([order(one, none), order(none, one)]).toEqual([
     ['1', 'none'],
