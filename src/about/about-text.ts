@@ -49,10 +49,11 @@ export async function printAbout(about: About, options: SummaryOptions, call: Su
   const next = nextCommands(about, options).map((command) => command.textFor(run));
   const json = aboutJson(about, next);
   const title = titleOf(about);
+  const window = windowText(about, options);
   const table: Table = {
     heads: [
-      { title: title, kind: 'text' },
-      { title: windowText(about, options), kind: 'text' },
+      { title, kind: 'text' },
+      { title: window, kind: 'text' },
     ],
     rows: [...facts.map(({ label, text }) => [label, text]), ...next.map((command) => ['next', command])],
   };
@@ -64,7 +65,7 @@ export async function printAbout(about: About, options: SummaryOptions, call: Su
       table,
       facts: [title, ...conditionTexts(filters)],
       window: about,
-      lines: (look) => pageLines([title, windowText(about, options)], facts, next, look),
+      lines: (look) => pageLines(title, window, facts, next, look),
     },
     options,
     call,
@@ -72,7 +73,8 @@ export async function printAbout(about: About, options: SummaryOptions, call: Su
 }
 
 function pageLines(
-  titles: readonly string[],
+  title: string,
+  window: string,
   facts: readonly Fact[],
   next: readonly string[],
   look: SummaryLook,
@@ -80,20 +82,17 @@ function pageLines(
   const { bold, bad, dim } = look.palette;
   const lines = facts.flatMap(({ label, text, isBad }) => {
     const width = look.room === undefined ? look : { ...look, room: Math.max(20, look.room - LABEL_COLUMNS) };
-    const [first = '', ...others] = proseLines(text, width);
-    const shown = [first, ...others].map((line) => (isBad ? bad(line) : line));
-    return shown.map(
-      (line, index) => (index === 0 ? label.padEnd(LABEL_COLUMNS) : ' '.repeat(LABEL_COLUMNS)) + line,
+    return proseLines(text, width).map(
+      (line, index) => (index === 0 ? label : '').padEnd(LABEL_COLUMNS) + (isBad ? bad(line) : line),
     );
   });
-  const [title = '', window = ''] = titles;
   return [
     ...proseLines(title, look).map(bold),
     ...proseLines(window, look).map(dim),
     '',
     ...lines,
     '',
-    ...next.flatMap((command) => [`next: ${oneLine(command)}`]),
+    ...next.map((command) => `next: ${oneLine(command)}`),
   ];
 }
 

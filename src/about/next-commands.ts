@@ -1,8 +1,9 @@
 import { type AdvisedCommand, hooktrail, hooktrailOver } from '../advice.ts';
 import type { SummaryOptions } from '../formats/summary.ts';
 import { conditionOn } from '../items/condition-text.ts';
+import { isNumber } from '../items/exact-numbers.ts';
 import { type FieldPath, pathText } from '../items/field-path.ts';
-import { compareInstants, milliseconds } from '../time/instant.ts';
+import { earlierOf, milliseconds } from '../time/instant.ts';
 import { SECOND_MS } from '../time/lengths.ts';
 import type { About } from './about.ts';
 
@@ -16,8 +17,7 @@ export function nextCommands(about: About, { from, filters }: SummaryOptions): A
   if (id === undefined) return [];
   if (other !== undefined) return pagesOfFailing(about, from, filters);
   // The window may have failures before its last outage, which may itself have begun earlier.
-  const starts = [health.firstFailed, outage?.since].filter((start) => start !== undefined);
-  const [since = after] = starts.sort(compareInstants);
+  const since = outage ? earlierOf(health.firstFailed, outage.since) : (health.firstFailed ?? after);
   // Bounds are exclusive.
   const start = new Date(Math.floor(milliseconds(since) / SECOND_MS) * SECOND_MS - SECOND_MS)
     .toISOString()
@@ -37,12 +37,16 @@ export function nextCommands(about: About, { from, filters }: SummaryOptions): A
 
 /** Keeps events of other names out, which go to the same subscription. */
 function nameWords({ ofNames }: About, nameField: FieldPath | undefined): string[] {
-  // Without quotes, a condition compares numbers as well as texts.
-  const names = ofNames.map(({ name }) => (/^\d+$/.test(name) ? name : JSON.stringify(name)));
+  const names = ofNames.map(({ name }) => (mayBeLiteral(name) ? name : JSON.stringify(name)));
   const [name, another] = names;
   if (!nameField || name === undefined) return [];
   const only = conditionOn(nameField, '=', name).text;
   return ['--where', another === undefined ? only : `${pathText(nameField)} in (${names.join(', ')})`];
+}
+
+/** Without quotes, a condition compares numbers and literals as well as texts. */
+function mayBeLiteral(name: string): boolean {
+  return isNumber(name) || name === 'true' || name === 'false';
 }
 
 function endWords({ before }: About, { before: given }: SummaryOptions['filters']): string[] {

@@ -6,6 +6,7 @@ import type { Call } from '../../src/command.ts';
 import type { Cause } from '../../src/explain/exact-counts.ts';
 import { EventFilters } from '../../src/filters/event-filters.ts';
 import type { FormatOptions } from '../../src/formats/format-options.ts';
+import { memberPath } from '../../src/items/field-path.ts';
 import { NO_EVENTS } from '../../src/questions/health-row.ts';
 import { type Instant, knownInstant, parseInstant } from '../../src/time/instant.ts';
 import { TimeZone } from '../../src/time/time-zone.ts';
@@ -57,6 +58,7 @@ interface Given {
   /** The time of `--until`. */
   readonly until?: string;
   readonly from?: string;
+  readonly filters?: Partial<EventFilters>;
   readonly width?: number;
   readonly color?: 1;
   readonly locale?: string;
@@ -74,7 +76,7 @@ async function printed(parts: Partial<About>, given: Given = {}): Promise<string
   const end = until === undefined ? undefined : instant(until);
   const before = end && { flag: '--until', text: end.text, time: { kind: 'instant' as const, instant: end } };
   const values = { eventType: ['order.paid'] };
-  const filters = new EventFilters({ zone: new TimeZone(zone), before, values });
+  const filters = new EventFilters({ zone: new TimeZone(zone), before, values, ...given.filters });
   const options = { format: { format, list: 'events' } as const, filters, from };
   await printAbout({ ...ABOUT, ...parts, before: end ?? ABOUT.before }, options, call);
   return stdout.text.split('\n');
@@ -151,6 +153,7 @@ describe('the page of events about', () => {
 
   test.each<[string, Partial<About>]>([
     ["'one', which no event has in the name-field", { by: 'name', ...healthOf({ events: 0 }) }],
+    ['one, found by its id', healthOf({ events: 0 })],
     [
       "one, found by 'one' in the name-field",
       {
@@ -390,6 +393,12 @@ describe('the commands that come next', () => {
       others: { subscriptions: 2, withFailures: 1, failing: 0 },
     } as const;
     const recovered = healthOf({ state: 'recovered', failed: 1 });
+    const ended = {
+      since: instant('00:00:00'),
+      edge: false,
+      lastFailed: instant('00:00:00'),
+      until: instant('00:00:00'),
+    };
     const isChecked = async (parts: Partial<About>, given?: Given) =>
       (await next({ ...known, ...parts }, given)).some((command) =>
         command.startsWith('hooktrail subscriptions check one'),
@@ -403,14 +412,47 @@ describe('the commands that come next', () => {
       await isChecked({ ...FAILING, address: null }),
       await isChecked({ ...FAILING, endpoint: 'gone' }),
       await isChecked(healthOf({ state: 'failing', failed: 0 })),
+      await isChecked({ outage: ended, others: { ...known.others, withFailures: 0 } }),
       await isChecked(FAILING, { from: 'events.ndjson' }),
-    ]).toEqual([false, false, false, false, false]);
+    ]).toEqual([false, false, false, false, false, false]);
   });
 
   test('replay stored events, and keep the end of the time', async () => {
     expect(await next(FAILING, { ...PAST, from: 'events.ndjson' })).toEqual([
       'hooktrail events search --failed --subscription one --since 2026-11-20T06:59:59Z --until 2026-11-20T11:00:00Z --type order.paid --from events.ndjson',
       'hooktrail webhooks replay --failed --forward-to URL --subscription one --since 2026-11-20T06:59:59Z --until 2026-11-20T11:00:00Z --type order.paid --from events.ndjson',
+    ]);
+  });
+
+  test('keep to the names of the subject, if its subscription also gets events of others', async () => {
+    const filters = { nameField: memberPath('customer') };
+    const of = { state: 'failing', failed: 1, events: 1, failingSince: undefined, edge: false } as const;
+    const conditionFor = async (...names: readonly string[]) => {
+      const ofNames = names.map((name) => ({ ...of, name }));
+      const [search = ''] = await next({ ...FAILING, isOfSeveral: true, ofNames }, { filters });
+      return /--subscription one (?:--where (.*) )?--since/.exec(search)?.[1];
+    };
+    expect(await conditionFor('Harbour')).toBe("'customer = Harbour'");
+    expect(await conditionFor('4.5')).toBe("'customer = 4.5'");
+    expect(await conditionFor('Freight, Inc.', 'a "b"', '-42', 'true', 'false', '007', 'B5', '5B')).toBe(
+      `'customer in ("Freight, Inc.", "a \\"b\\"", -42, true, false, "007", "B5", "5B")'`,
+    );
+    expect(
+      await next({ ...FAILING, isOfSeveral: false, ofNames: [{ ...of, name: 'x' }] }, { filters }),
+    ).toEqual(await next(FAILING));
+  });
+
+  test('replace the times and subscriptions that were given', async () => {
+    const time = { kind: 'instant' as const, instant: instant('00:00:00') };
+    const filters = {
+      after: { flag: '--since', text: time.instant.text, time },
+      values: { eventType: ['order.paid'], subscriptionId: ['given'] },
+    };
+    expect(await next(FAILING, { filters })).toEqual(await next(FAILING));
+    const failing = { id: 'a', state: 'failing', failed: 1, events: 1, failingSince: undefined } as const;
+    const ofSubscriptions = [{ ...failing, edge: false, lastFailed: undefined }];
+    expect(await next({ subscriptionIds: ['a', 'b'], ofSubscriptions }, { filters })).toEqual([
+      'hooktrail events about a --since 2026-11-20T00:00:00Z --type order.paid --profile night',
     ]);
   });
 
@@ -565,6 +607,8 @@ describe('the JSON and CSV of events about', () => {
       'latency.most': '',
     };
     expect(await csv({})).toEqual(empty);
+    const percentiles = { count: 1, p50: '-1', p95: '2', p99: '3', most: '4' };
+    expect(await csv({ latency: { field: 'took', percentiles } })).toMatchObject({ 'latency.p50': '-1' });
     expect(await csv({ ...WHOLE, outage: { ...outage, until: instant('09:00:00') } })).toMatchObject({
       name: "'=Ann",
       subscriptionIds: 'one two',

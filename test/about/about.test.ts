@@ -1,10 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { callsIn } from '../support/command-lines.ts';
 import { createHome } from '../support/home.ts';
 import { readCsv } from '../support/outputs.ts';
 import { hooktrail } from '../support/program.ts';
-import { ndjsonOf, startSearching } from '../support/searching.ts';
+import { idsOf, ndjsonOf, startSearching } from '../support/searching.ts';
 import { inShape } from '../support/shape.ts';
 
 const OWN = '22284310-c2cd-4a3e-a9e8-1d7b8995da7f';
@@ -343,11 +344,21 @@ describe('events about', () => {
       `--where 'customer in ("Harbour Freight", "Freight, Inc.")'`,
     );
     expect((await nextOf(own))[0]).toContain(`--subscription ${OWN} ${rest}`);
-    const numbered = [event('20T07:00', 'FAILED', { customer: 42 }), ...shared];
-    expect((await aboutOf(numbered, '42', ...args.slice(1))).lines.join('\n')).toContain(
-      `--where 'customer = 42'`,
-    );
   });
+
+  test.each([42, 4.5, -3, true, 'true', '007', 'Freight, Inc.', 'the "Harbour" = best'])(
+    'of the name %j that shares its subscription, suggests a search that finds its events alone',
+    async (customer) => {
+      const own = event('20T07:00', 'FAILED', { customer });
+      const place = path.join(home.folder, `name-${++made}.ndjson`);
+      await writeFile(place, ndjsonOf([own, event('20T08:00', 'FAILED', { customer: 'Hill' })]));
+      const env = { ...home.env, HOOKTRAIL_NAME_FIELD: 'customer' };
+      const about = await hooktrail(['events', 'about', '--from', place, '--', String(customer)], { env });
+      const [search = []] = callsIn(about.stdout);
+      const found = await hooktrail([...search, '--ndjson'], { env });
+      expect(idsOf(found.stdout)).toEqual([own.eventId]);
+    },
+  );
 
   test('of a name with two subscriptions is about the one that fails, whatever the other one does', async () => {
     const SECOND = '33333333-c2cd-4a3e-a9e8-1d7b8995da7f';
