@@ -20,7 +20,11 @@ export default defineConfig({
   test: {
     env: { HOOKTRAIL_TEST_SEED: '20261120' },
     globalSetup: ['test/support/run-folder.ts'],
-    setupFiles: ['build/mutation/forget-last-change.mjs', 'test/support/setup.ts'],
+    setupFiles: [
+      'build/mutation/forget-last-change.mjs',
+      'test/support/setup.ts',
+      'build/mutation/load-core.mjs',
+    ],
     sequence: { setupFiles: 'list' },
     provide: { shape: 'published' },
     testTimeout: hangsAfterMs,
