@@ -115,16 +115,10 @@ export function failureRate({ total, success, failed }: Tally): number | null {
   return total === 0 || success === null || failed === null ? null : failed / total;
 }
 
-function leastRate(tally: Tally): number | undefined {
-  const { total, failed } = tally;
-  return failureRate(tally) === null || failed === null ? undefined : provenRate(failed, total);
-}
-
-/** Worst first: by proven rate, failures, events and name. */
+/** Worst first: by proven rate, events and name. */
 export function byFailure(a: TypeTally, b: TypeTally): number {
   return (
-    (leastRate(b) ?? -1) - (leastRate(a) ?? -1) ||
-    (b.failed ?? 0) - (a.failed ?? 0) ||
+    provenRate(b.failed ?? 0, b.total) - provenRate(a.failed ?? 0, a.total) ||
     b.total - a.total ||
     (a.eventType ?? '\uffff').localeCompare(b.eventType ?? '\uffff', 'en')
   );

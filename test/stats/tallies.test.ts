@@ -330,9 +330,9 @@ describe('types', () => {
   });
 
   test('that the filters name are counted by their own searches, and nothing is left for others', async () => {
-    const types = ['a', 'b', 'b', 'c'];
+    const types = ['a', 'b', 'b', 'c', 'd'];
     const events = types.map((type) => ({ at: at('2026-11-01T12:00:00Z'), type, failed: type === 'a' }));
-    const queries = [{ eventType: 'a' }, { eventType: 'b' }];
+    const queries = [{ eventType: 'a' }, { eventType: 'b' }, { eventType: 'd' }];
     const window = {
       after: at('2026-11-01'),
       before: at('2026-11-02'),
@@ -342,13 +342,27 @@ describe('types', () => {
     };
     const stats = await gatherStats(window, null, 1, counting(events));
     expect(stats).toMatchObject({
-      total: 3,
+      total: 4,
       types: [
         { eventType: 'a', total: 1, failed: 1, success: 0 },
         { eventType: 'b', total: 2, failed: 0, success: 2 },
+        { eventType: 'd', total: 1, failed: 0, success: 1 },
       ],
     });
-    expect(stats.types).toHaveLength(2);
+    expect(stats.types).toHaveLength(3);
+  });
+
+  test('that the filters name leave nothing for others if an event arrives during the count', async () => {
+    const queries = [{ eventType: 'a' }];
+    const window = {
+      after: at('2026-11-01'),
+      before: at('2026-11-02'),
+      zone: UTC,
+      queries,
+      status: undefined,
+    };
+    const stats = await gatherStats(window, null, 1, async () => [1, 0, 2, 0]);
+    expect(stats.types.map(({ eventType }) => eventType)).toEqual(['a']);
   });
 
   test('have a rate where both outcomes are known and there are events', () => {
@@ -361,6 +375,9 @@ describe('types', () => {
   test('of which one status alone was asked for stand by their number of events', () => {
     const failed = (total: number) => ({ eventType: `${total}`, total, failed: total, success: null });
     expect([failed(3), failed(5), failed(4)].sort(byFailure).map(({ total }) => total)).toEqual([5, 4, 3]);
+    const delivered = (total: number) => ({ eventType: `${total}`, total, failed: null, success: total });
+    const types = [delivered(3), delivered(5), delivered(0), delivered(4)];
+    expect(types.sort(byFailure).map(({ total }) => total)).toEqual([5, 4, 3, 0]);
   });
 });
 
