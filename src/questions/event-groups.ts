@@ -27,9 +27,8 @@ export interface EventGroup {
 
 const NO_EVENTS = { count: 0, failed: 0, delivered: 0, first: undefined, last: undefined };
 
-export function groupWithoutEvents(value: string, hasNumbers: boolean): EventGroup {
-  const numbers = hasNumbers ? new NumberSample() : undefined;
-  return { ...NO_EVENTS, values: [value], example: undefined, numbers };
+export function groupWithoutEvents(value: string): EventGroup {
+  return { ...NO_EVENTS, values: [value], example: undefined, numbers: undefined };
 }
 
 const KNOWN = ['eventId', 'createdOn', 'publishStatus'] as const;
@@ -37,7 +36,6 @@ const KNOWN = ['eventId', 'createdOn', 'publishStatus'] as const;
 interface Facts {
   readonly hasFailed: boolean | undefined;
   readonly createdOn: Instant | undefined;
-  readonly numbers: readonly string[];
 }
 
 /**
@@ -82,12 +80,13 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
       const facts = {
         hasFailed: haveFailed ?? parseOutcome(this.#known('publishStatus')),
         createdOn: parseInstant(this.#known('createdOn') ?? ''),
-        numbers: this.numbers ? this.#numbersOf() : [],
       };
       this.total++;
       if (facts.hasFailed === true) this.failed++;
       if (facts.hasFailed === false) this.delivered++;
-      for (const group of this.#groupsOfEvent()) addTo(group, facts);
+      const groups = this.#groupsOfEvent();
+      for (const group of groups) addTo(group, facts);
+      if (this.numbers) this.#addNumbers(this.numbers, groups);
     }
   }
 
@@ -131,16 +130,17 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
     });
   }
 
-  #numbersOf(): string[] {
-    const numbers: string[] = [];
+  #addNumbers(ofAll: NumberSample, groups: readonly EventGroup[]): void {
+    let hasNumber = false;
     this.#reader.each(this.fields.length + KNOWN.length, (bytes, start, end) => {
       if (start === MISSING) return;
       this.#hasNumberField = true;
       const text = valueText(bytes, start, end);
-      if (this.numbers?.add(text)) numbers.push(text);
+      if (!ofAll.add(text)) return;
+      hasNumber = true;
+      for (const group of groups) group.numbers?.add(text);
     });
-    if (numbers.length === 0) this.withoutNumber++;
-    return numbers;
+    if (!hasNumber) this.withoutNumber++;
   }
 
   #known(name: (typeof KNOWN)[number]): string | undefined {
@@ -156,12 +156,11 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
   }
 }
 
-function addTo(group: EventGroup, { hasFailed, createdOn, numbers }: Facts): void {
+function addTo(group: EventGroup, { hasFailed, createdOn }: Facts): void {
   group.count++;
   if (hasFailed === true) group.failed++;
   if (hasFailed === false) group.delivered++;
   noteTime(group, createdOn);
-  for (const number of numbers) group.numbers?.add(number);
 }
 
 function noteTime(group: EventGroup, createdOn: Instant | undefined): void {

@@ -1,6 +1,6 @@
 import { exactValue } from '../items/exact-numbers.ts';
 import { MISSING } from '../items/field-cursor.ts';
-import type { FieldReader, UseValue } from '../items/field-reader.ts';
+import type { FieldReader } from '../items/field-reader.ts';
 import { isGuid } from '../items/guids.ts';
 import { canonicalText } from '../items/value-texts.ts';
 
@@ -13,10 +13,6 @@ export class GroupedValues {
   readonly #reader: FieldReader;
   readonly #first: number;
   readonly #fields: number;
-  #texts: string[] = [];
-  readonly #addText: UseValue = (bytes, start, end) => {
-    this.#texts.push(start === MISSING ? 'null' : writtenAlike(bytes.toString('utf8', start, end)));
-  };
 
   constructor(reader: FieldReader, fields: number, first = 0) {
     this.#reader = reader;
@@ -43,8 +39,9 @@ export class GroupedValues {
 
   #differentTexts(field: number): string[] {
     const texts: string[] = [];
-    this.#texts = texts;
-    this.#reader.each(field, this.#addText);
+    this.#reader.each(field, (bytes, start, end) => {
+      texts.push(start === MISSING ? 'null' : writtenAlike(bytes.toString('utf8', start, end)));
+    });
     return texts.length === 1 ? texts : [...new Set(texts)];
   }
 }

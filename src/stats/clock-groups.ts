@@ -26,7 +26,7 @@ const CLOCKS = {
  * span of the events, covers a full cycle. Undefined for other groups.
  */
 export function inOrderOfClock(
-  { fields, numbers }: EventGroups,
+  { fields }: EventGroups,
   groups: readonly EventGroup[],
   window: Span | undefined,
 ): readonly EventGroup[] | undefined {
@@ -39,10 +39,7 @@ export function inOrderOfClock(
   if (![...timed.keys()].every((value) => values.includes(value))) return undefined;
   const hasAll = lengthOf(window ?? spanOf(groups)) >= roundMs;
   const shown = hasAll ? values : values.filter((value) => timed.has(value));
-  return [
-    ...shown.map((value) => timed.get(value) ?? groupWithoutEvents(value, numbers !== undefined)),
-    ...untimed,
-  ];
+  return [...shown.map((value) => timed.get(value) ?? groupWithoutEvents(value)), ...untimed];
 }
 
 function spanOf(groups: readonly EventGroup[]): Span | undefined {

@@ -115,8 +115,8 @@ export function numbersJson(numbers: NumberSample | undefined) {
   return { numbers: numbers?.count ?? 0, ...figures };
 }
 
-function groupJson(group: EventGroup, { fields, total }: EventGroups, { onlyStatus }: EventFilters) {
-  const { values, count, failed, delivered, first, last, example, numbers } = group;
+function groupJson(group: EventGroup, { fields, total, numbers }: EventGroups, { onlyStatus }: EventFilters) {
+  const { values, count, failed, delivered, first, last, example } = group;
   const known = failed + delivered;
   return {
     by: Object.fromEntries(fields.map(({ text }, field) => [text, exactValue(values[field] ?? 'null')])),
@@ -124,7 +124,7 @@ function groupJson(group: EventGroup, { fields, total }: EventGroups, { onlyStat
     failed: onlyStatus === 'SUCCESS' ? null : failed,
     failureRate: !onlyStatus && known > 0 ? failed / known : null,
     share: count / total,
-    ...(numbers ? numbersJson(numbers) : {}),
+    ...(numbers ? numbersJson(group.numbers) : {}),
     first: first?.text ?? null,
     last: last?.text ?? null,
     example: example ?? null,
@@ -212,7 +212,7 @@ export function groupTable(
         grouped(count),
         ...(hasRates ? [grouped(failed), rateText] : []),
         ...(fields.length > 0 ? [percent(count / total)] : []),
-        ...(group.numbers ? percentileCells(group.numbers) : []),
+        ...(numbers ? percentileCells(group.numbers) : []),
         ...[first, last].map((time) => zone.shown(toSeconds(time))),
         example,
       ];

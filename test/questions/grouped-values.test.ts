@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { FieldReader } from '../../src/items/field-reader.ts';
 import { Items } from '../../src/items/items.ts';
-import { GroupedValues, textsOfKey } from '../../src/questions/grouped-values.ts';
+import { GroupedValues, textsOfKey, valuesOfKey } from '../../src/questions/grouped-values.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 
 /** The groups of an event by fields, of which there may be so many. */
@@ -11,11 +11,15 @@ function groupsOf(event: object, fields: string, most = 100) {
 }
 
 function groupsOfJson(json: string, fields: string, most = 100) {
+  return keysOfJson(json, fields, most)?.map(textsOfKey);
+}
+
+function keysOfJson(json: string, fields: string, most: number) {
   const paths = parseFieldPaths(fields, '--by');
   const reader = new FieldReader(paths, UTC);
   const items = Items.of([Buffer.from(json)]);
   reader.read(items.bytes, items.start(0));
-  return new GroupedValues(reader, paths.length).keysOfEvent(most)?.map(textsOfKey);
+  return new GroupedValues(reader, paths.length).keysOfEvent(most);
 }
 
 const EVENT = { a: ['x', 'y', 'x'], b: [1, 2], c: 'z' };
@@ -47,6 +51,18 @@ test.each([
   ['a quote and a line end', String.raw`{"f":"\u0022\u000a"}`, String.raw`{"f":"\"\n"}`],
 ])('%s is in one group, however it is escaped', (_, escaped, plain) => {
   expect(groupsOfJson(escaped, 'f')).toEqual(groupsOfJson(plain, 'f'));
+});
+
+test('a GUID is in one group in any case; of other texts the case counts', () => {
+  const guid = '0f8fad5b-d9cb-469f-a165-70867728950e';
+  expect(groupsOf({ f: guid.toUpperCase() }, 'f')).toEqual([[`"${guid}"`]]);
+  const ofTheSameLength = guid.replace('0', 'G');
+  expect(groupsOf({ f: ofTheSameLength }, 'f')).toEqual([[`"${ofTheSameLength}"`]]);
+});
+
+test('the values of a group have all digits, and null for a field that is missing', () => {
+  const keys = keysOfJson('{"a":"x","b":9007199254740993,"c":1.50}', 'a,b,c,d', 1);
+  expect(keys?.map(valuesOfKey)).toEqual([['x', '9007199254740993', 1.5, null]]);
 });
 
 test('more groups than wanted are none', () => {

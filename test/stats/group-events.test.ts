@@ -104,6 +104,7 @@ describe('a field that no event has', () => {
   test('is doubted once there are events, with one of them for what was meant', () => {
     const groups = groupsBy('status,statis');
     expect(groups.doubts()).toEqual([]);
+    expect(groupsBy('status', 'plan').doubts()).toEqual([]);
     see(groups, pageOf());
     see(groups, pageOf({ status: 'x' }, { other: 1 }));
     see(groups, pageOf({ else: 1 }));

@@ -83,6 +83,16 @@ describe('a table of hours or weekdays', () => {
     expect((await at.stats('--by', 'createdOn:hour', '--csv')).lines).toHaveLength(4);
   });
 
+  test('has no percentiles where there are no events', async () => {
+    await using at = await startWith(['2026-11-19T00:10:00Z', '2026-11-20T00:10:00Z'], { ms: 5 });
+    const { lines } = await at.stats('--by', 'createdOn:hour', '--percentiles', 'ms');
+    expect(lines.slice(0, 3)).toEqual([
+      'createdOn:hour  events  failed    rate  share  p50  p95  p99  max  first                 last                  example',
+      '             0       2       1  50.0 %  100 %    5    5    5    5  2026-11-19 00:10:00Z  2026-11-20 00:10:00Z  00000000-0000-4000-8000-000000000000',
+      '             1       0       0       -    0 %    -    -    -    -  -                     -                     -',
+    ]);
+  });
+
   test('is as any other where a member has that name', async () => {
     await using at = await startWith(['2026-11-18T23:10:00Z', '2026-11-20T00:10:00Z'], { 'at:hour': 'noon' });
     expect(at.valuesOf((await at.stats('--by', 'at:hour')).lines)).toEqual(['noon']);
