@@ -197,7 +197,7 @@ export const CORES: Readonly<Record<string, Core>> = {
     floor: 95,
   },
   'login-setup': {
-    mutate: ['src/sign-in/login/{login-attempt,login-setup}.ts'],
+    mutate: ['src/sign-in/login/login-setup.ts'],
     tests: ['test/sign-in/login-setup.test.ts'],
     hangsAfterMs: 6_000,
     floor: 92,

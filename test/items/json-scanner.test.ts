@@ -204,11 +204,24 @@ test.each([
   ['{"a":{"eventId":5},"b":{},"c":{"subscriptionId":"s"}}', 0, undefined, undefined, undefined],
   ['{"a":[{"eventId":"e"}],"b":"eventId"}', 0, undefined, undefined, undefined],
   ['[{"eventId":"e"},{"a":{"eventId":"f"}}]', 0, undefined, undefined, undefined],
+  ['{"a":{"eventId":"e","b":{"eventId":"f"}},"c":[1]}', 1, undefined, 'e', undefined],
 ])('the members of %s that are events are %i', (text, holders, topSubscription, id, subscription) => {
   const { top, holder, holders: found } = itemScanned(text);
   const at = (offset: number) => (offset === 0 ? undefined : text[offset + 1]);
   expect([found, at(top.subscriptionId)]).toEqual([holders, topSubscription]);
-  if (holders > 0) expect([at(holder.eventId), at(holder.subscriptionId)]).toEqual([id, subscription]);
+  if (holders === 0) return;
+  expect([at(holder.eventId), at(holder.subscriptionId)]).toEqual([id, subscription]);
+  expect(text.slice(holder.start, holder.start + 2)).toBe('{"');
+});
+
+test('the members of an item are forgotten at the next', () => {
+  const [first, second] = ['{"eventId":"e","a":{"eventId":"f"}}', '{"b":{"eventId":"g"}}'];
+  const scanner = scannerOf(first + second);
+  const members = () => [scanner.top.eventId, scanner.holders, scanner.bytes[scanner.holder.eventId + 1]];
+  const end = scanner.item(0);
+  expect(members()).toEqual([first.indexOf('"e"'), 1, 'f'.charCodeAt(0)]);
+  scanner.item(end);
+  expect(members()).toEqual([0, 1, 'g'.charCodeAt(0)]);
 });
 
 /** The texts of the values in a list or an object, and the rest after it. */
