@@ -12,6 +12,7 @@ import {
   type FetchPage,
   identified,
   keepPages,
+  observed,
   pageClient,
   readPage,
 } from '../../src/paging/page.ts';
@@ -184,6 +185,7 @@ describe('the keys of items', () => {
     );
     expect([...same.keys]).toEqual(keys);
     expect(keysOf().byEventId).toBe(true);
+    expect(readPage(Buffer.from('{}')).byEventId).toBe(true);
   });
 
   test.each(['', '"eventId":null,', '"eventId":"",'])('of items with {%s} are those of their text', (id) => {
@@ -258,8 +260,10 @@ describe('pages that are asked for', () => {
       },
     };
     const onRetry: OnRetry = (retry) => retries.push(retry);
-    const { baseUrl, fetchPage } = pageClient(service, onRetry);
+    const client = pageClient(service, onRetry);
+    const { baseUrl, fetchPage } = client;
     return {
+      client,
       ask: () => fetchPage(baseUrl, signal),
       retries,
       slept,
@@ -274,6 +278,14 @@ describe('pages that are asked for', () => {
     expect((await ask()).serviceTime).toBe(Date.parse('2026-11-20T12:00:00Z'));
     expect((await ask()).serviceTime).toBeUndefined();
     expect(sent).toEqual([request, request]);
+  });
+
+  test('are seen before they are returned', async () => {
+    const { client } = asking(answer('{"items":[1]}'));
+    const seen: unknown[] = [];
+    const asked = observed(client, (page) => seen.push(page));
+    expect(seen).toEqual([]);
+    expect(seen).toEqual([await asked.fetchPage(asked.baseUrl)]);
   });
 
   test('that come together are read one in each turn of the event loop, so that others can be asked for', async () => {
@@ -335,6 +347,10 @@ describe('pages that are asked for', () => {
       widths.push(width());
     }
     expect(widths).toEqual([5, 2, 2, 1, 1]);
+    retries.length = 1;
+    const unnoticed = adaptiveClient(service, 4);
+    await unnoticed.client.fetchPage(url);
+    expect(unnoticed.width()).toBe(2);
   });
 
   test('are not blamed for a fault of the program', async () => {

@@ -189,9 +189,12 @@ async function prepareOnTerminal(
 ) {
   const { asked, parts } = terminalWith(answers);
   const attempt = await attemptWith(flags, { TERM: 'dumb', ...environment }, [], parts);
-  const done = prepareSignIn(attempt);
   const { said } = attempt.reporter as ReturnType<typeof fakeReporter>;
-  return { done, asked, said, typed: attempt.typed };
+  const reporter: Attempt['reporter'] = {
+    ...attempt.reporter,
+    warning: (text, { kind, next }) => void said.push(`${kind} warning: ${text}; ${next}`),
+  };
+  return { done: prepareSignIn({ ...attempt, reporter }), asked, said, typed: attempt.typed };
 }
 
 const SECRET = 'Client secret: ';
@@ -213,18 +216,18 @@ describe('on a terminal', () => {
   test('each missing setting is asked for, with an example, and checked', async () => {
     const { done, asked, said, typed } = await prepareOnTerminal(
       [
-        ...['nowhere at all', '"id.example/identity"', '<https://events.example/v1>', '', ' client '],
+        ...['nowhere at all', '"id.example/identity"', '<events.example/v1>', '', 'client:8080 '],
         ...['a b', 'application/vnd.acme.v1+json', 's3cret'],
       ],
       NONE,
     );
     const { settings, proof } = await done;
-    expect(settings).toMatchObject({ vendor: 'acme', clientId: 'client' });
+    expect(settings).toMatchObject({ vendor: 'acme', clientId: 'client:8080' });
     expect(settings.authUrl.href).toBe('https://id.example/identity');
     expect(typed).toEqual({
       authUrl: 'https://id.example/identity',
       baseUrl: 'https://events.example/v1',
-      clientId: 'client',
+      clientId: 'client:8080',
       vendor: 'acme',
     });
     expect(proof).toEqual({ method: 'secret', secret: 's3cret' });
@@ -267,9 +270,10 @@ describe('on a terminal', () => {
     );
     expect((await done).settings.authUrl.href).toBe(elsewhere);
     expect(asked).toHaveLength(3);
+    const next = 'check the address; if you type it again, it is accepted as it is';
     expect(said).toEqual([
-      `warning: there is nothing at ${provider.origin}/connect/authorize (404)`,
-      `warning: there is nothing at ${elsewhere}/connect/authorize (404)`,
+      `sign-in warning: there is nothing at ${provider.origin}/connect/authorize (404); ${next}`,
+      `sign-in warning: there is nothing at ${elsewhere}/connect/authorize (404); ${next}`,
     ]);
     const paths = ['GET /connect/authorize', 'GET /elsewhere/connect/authorize'];
     expect(provider.requested).toEqual(paths);
@@ -295,7 +299,9 @@ describe('on a terminal', () => {
     expect(provider.requested).toEqual([]);
     const { done, said } = await prepareOnTerminal([], { authUrl, device: undefined }, GIVEN);
     await done;
-    expect(said).toEqual([`warning: there is nothing at ${authUrl}/connect/authorize (404)`]);
+    expect(said).toEqual([
+      `sign-in warning: there is nothing at ${authUrl}/connect/authorize (404); check --auth-url if the browser says so too`,
+    ]);
   });
 
   test('a provider that does not answer is an error before anything is asked', async () => {
