@@ -11,6 +11,7 @@ import {
   claimLock,
   conditionOf,
   describeSelf,
+  type HolderCondition,
   lockingFault,
   readLock,
   tidyLock,
@@ -37,6 +38,19 @@ async function claim(previous: number, nonce: string): Promise<Claim | undefined
   if (made) claims.push(made);
   return made;
 }
+
+/** One operation of the file system does this instead, until the end of the test. */
+function replace(name: 'open' | 'readFile' | 'readdir' | 'readlink', other: (...args: unknown[]) => unknown) {
+  const spy = vi.spyOn(fs.promises, name).mockImplementation(other as never);
+  // The lock imports it by its name.
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    spy.mockRestore();
+    syncBuiltinESMExports();
+  });
+}
+const { open, readdir: list, readFile: read } = fs.promises;
+const fail = (code: string) => Promise.reject(Object.assign(new Error(code), { code }));
 
 test('one of many claims of a number wins', async () => {
   const made = await Promise.all(Array.from({ length: 50 }, (_, i) => claim(0, String(i))));
@@ -97,6 +111,46 @@ test('nobody releases a lock that another process holds', async () => {
   expect(await readLock(folder)).toMatchObject({ number: 2, released: false });
 });
 
+test('a lock whose folder is gone is not held', async () => {
+  const made = await claim(0, 'a');
+  expect(await made?.isHeld()).toBe(true);
+  await rm(folder, { recursive: true });
+  expect(await made?.isHeld()).toBe(false);
+});
+
+test('the highest number can be claimed', async () => {
+  const [last, highest] = [999_999_999_999_998, 999_999_999_999_999];
+  await writeFile(path.join(folder, `${last}.lock`), 'R');
+  expect(await claim(last, 'a')).toMatchObject({ number: highest });
+});
+
+test('a file that is removed after it was listed is passed over', async () => {
+  await writeFile(path.join(folder, '1.lock'), 'R');
+  replace('readdir', async (place, options) => {
+    const names = await list(place as string, options as never);
+    await rm(path.join(folder, '1.lock'), { force: true });
+    await writeFile(path.join(folder, '20.lock'), 'R');
+    return names;
+  });
+  expect(await readLock(folder)).toMatchObject({ number: 20 });
+  replace('readdir', async () => ['1.lock', '20.lock']);
+  await tidyLock(folder, 20);
+  expect(await list(folder)).toEqual(['20.lock']);
+});
+
+test('a file that cannot be read is the error of the system', async () => {
+  await writeFile(path.join(folder, '1.lock'), 'R');
+  const spy = vi.spyOn(fs, 'openSync').mockImplementation(() => {
+    throw Object.assign(new Error('too many'), { code: 'EMFILE' });
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    spy.mockRestore();
+    syncBuiltinESMExports();
+  });
+  await expect(readLock(folder)).rejects.toThrow('too many');
+});
+
 test('what is no number is no lock', async () => {
   for (const name of ['0.lock', '01.lock', 'x1.lock', '1.lock.tmp', '1xlock', `1${'0'.repeat(15)}.lock`])
     await writeFile(path.join(folder, name), '');
@@ -129,7 +183,7 @@ describe.skipIf(process.platform !== 'linux')('the condition of a holder', () =>
     const self = await describeSelf(machine);
     expect(self).toEqual({
       pid: process.pid,
-      started: expect.stringMatching(/^\d+$/),
+      started: expect.stringMatching(/^\d{2,}$/),
       hostname: os.hostname(),
       boot: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim(),
       processes: expect.stringMatching(/^pid:\[\d+\]$/),
@@ -164,6 +218,28 @@ describe.skipIf(process.platform !== 'linux')('the condition of a holder', () =>
       ).toBe('unknown');
     for (const hasProcess of [() => true, () => undefined])
       expect(await conditionOf({ ...self, ...gone }, { ...machine, hasProcess })).toBe('unknown');
+  });
+
+  test.each<[string, string, HolderCondition]>([
+    ['ENOENT', 'has no process', 'dead'],
+    ['ESRCH', 'ended while it was read', 'dead'],
+    ['EMFILE', 'could not be read', 'unknown'],
+  ])('after %s, when it %s, is %s', async (code, _, condition) => {
+    const self = await describeSelf(machine);
+    replace('readFile', async (file, encoding) =>
+      String(file).endsWith('/stat') ? await fail(code) : await read(file as string, encoding as 'utf8'),
+    );
+    expect(await conditionOf(self, machine)).toBe(condition);
+    expect(await describeSelf(machine)).toMatchObject({ started: undefined });
+  });
+
+  test('is unknown where the system hides what tells processes apart', async () => {
+    replace('readlink', () => fail('EACCES'));
+    const self = await describeSelf(machine);
+    expect(self.processes).toBeUndefined();
+    expect(await conditionOf(self, machine)).toBe('unknown');
+    replace('readFile', () => fail('EACCES'));
+    expect(await describeSelf(machine)).toMatchObject({ boot: undefined });
   });
 
   test('is that of its process: running, suspended, or a zombie, whatever its name', async () => {
@@ -201,18 +277,6 @@ test('each beat changes the text, and the holder can be read all the time', asyn
 });
 
 describe('what locks rest on', () => {
-  /** One operation of the file system does this instead, until the end of the test. */
-  function replace(name: 'open' | 'readFile' | 'readdir', other: (...args: unknown[]) => unknown) {
-    const spy = vi.spyOn(fs.promises, name).mockImplementation(other as never);
-    // The lock imports it by its name.
-    syncBuiltinESMExports();
-    onTestFinished(() => {
-      spy.mockRestore();
-      syncBuiltinESMExports();
-    });
-  }
-  const { open, readdir: list } = fs.promises;
-
   test('is there on a file system as it should be, and nothing of the trial remains', async () => {
     expect(await lockingFault(folder)).toBeUndefined();
     expect(await readdir(folder)).toEqual([]);
@@ -226,11 +290,7 @@ describe('what locks rest on', () => {
 
   test('is missing where the second creation fails for another reason', async () => {
     let opened = 0;
-    replace('open', (file, flags) =>
-      opened++ === 0
-        ? open(file as string, flags as string)
-        : Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' })),
-    );
+    replace('open', (file, flags) => (opened++ === 0 ? open(file as string, flags as string) : fail('EIO')));
     expect(await lockingFault(folder)).toBe('two processes can create the same file');
     expect(await readdir(folder)).toEqual([]);
   });
