@@ -200,7 +200,7 @@ export const CORES: Readonly<Record<string, Core>> = {
     mutate: ['src/sign-in/login/login-setup.ts'],
     tests: ['test/sign-in/login-setup.test.ts'],
     hangsAfterMs: 6_000,
-    floor: 92,
+    floor: 95,
   },
   session: {
     mutate: ['src/sign-in/session.ts'],
