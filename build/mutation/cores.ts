@@ -101,7 +101,8 @@ export const CORES: Readonly<Record<string, Core>> = {
   refresh: {
     mutate: ['src/sign-in/refresh.ts', 'src/sign-in/spending-mark.ts'],
     tests: ['test/sign-in/refresh-protocol.test.ts'],
-    floor: 97,
+    hangsAfterMs: 12_000,
+    floor: 98,
   },
   redirect: {
     mutate: ['src/sign-in/redirect-listener.ts'],

@@ -121,7 +121,6 @@ async function spend(
       reporter.trace('refreshing the access token');
       return await storeGrant(await refresh(provider, proof, refreshToken), stored, parts, lock);
     } catch (error) {
-      if (error instanceof LostSignInError) throw error;
       const failed: FailedSpend = { error, stored, refreshToken, isAnswerLost, isLast: attempt === TRIES };
       const next = await afterFailure(failed, parts).catch(async (final) => {
         if (!(final instanceof LostSignInError)) await removeMark(parts, lock);
@@ -165,7 +164,7 @@ async function afterFailure(failed: FailedSpend, parts: RefreshParts) {
   // A process that lost the lock may have stored a successor. Not every provider refuses a spent token with
   // `invalid_grant` (RFC 6749 section 5.2): some answer 400 without a body.
   const again: Secrets = (await vault.read()) ?? {};
-  if (again.access && serves(again.access)) return { access: again.access, stored, isAnswerLost: false };
+  if (again.access && serves(again.access)) return { access: again.access };
   const isSuperseded = again.refreshToken !== undefined && again.refreshToken !== refreshToken;
   const isWorthTrying = isSuperseded || (isAmbiguous && !failed.isAnswerLost);
   if (failed.isLast || !isWorthTrying) throw await finalError(failed, parts);

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { TransportError } from '../../src/http/transport.ts';
 import { takeLock } from '../../src/lock/lock.ts';
-import type { HolderCondition } from '../../src/lock/lock-file.ts';
+import { describeSelf, type HolderCondition } from '../../src/lock/lock-file.ts';
 import type { AccessToken, Secrets, Vault } from '../../src/secrets/vault.ts';
 import { resolveSettings } from '../../src/settings/settings.ts';
 import { NEW_SIGN_IN } from '../../src/sign-in/provider-failure.ts';
@@ -15,7 +16,7 @@ import { RefusalNote } from '../../src/sign-in/refusal-note.ts';
 import { BOUND } from '../../src/sign-in/session.ts';
 import { abandonedMark } from '../../src/sign-in/spending-mark.ts';
 import { advising } from '../support/advice.ts';
-import { clock, NOON } from '../support/clock.ts';
+import { clock, clockWith, NOON } from '../support/clock.ts';
 import { createContext, thisMachine } from '../support/context.ts';
 import { forEachTest } from '../support/each-test.ts';
 import { createHome } from '../support/home.ts';
@@ -42,6 +43,14 @@ interface Parts {
 }
 
 const holder = { pid: 1, hostname: 'here', nonce: 'this' };
+
+/** Whoever waits for another process looks hundreds of times. */
+const sleepless = clockWith({
+  sleep: async (milliseconds) => {
+    await setImmediate();
+    clock.advance(milliseconds);
+  },
+});
 
 /** Runs the protocol with a store and a provider that record what happens, in order. */
 function scene(answers: (object | Error)[], parts: Parts = {}) {
@@ -87,6 +96,7 @@ function scene(answers: (object | Error)[], parts: Parts = {}) {
   const { environment = {}, holdOff } = parts;
   const context = createContext({
     environment: { ...home.env, ...environment },
+    clock: sleepless,
     ...(holdOff ? { holdOff } : {}),
   });
   const refreshParts = {
@@ -232,12 +242,13 @@ test('after a lost answer the store is checked, and the same token is tried once
   ]);
 });
 
-test('after two lost answers the refresh fails', async () => {
-  const { events, run } = scene([lost(), lost(), granted]);
+test('after two lost answers the refresh fails, which is not noted as a refusal', async () => {
+  const { events, run, refusal } = scene([lost(), lost(), granted]);
   await expect(run()).rejects.toMatchObject({
     exitCode: 5,
     message: 'the identity provider could not be reached: the connection broke',
   });
+  expect(refusal.exists).toBe(false);
   expect(events).toEqual([
     ...['read', 'probe', 'mark old undefined', 'post old', 'read', 'post old', 'read'],
     ...['read', 'write old undefined'],
@@ -625,6 +636,14 @@ test('a mark counts as left behind if its process, which cannot be seen, had tim
   expect(await abandonedMark(undefined, vault, context)).toBe(undefined);
 });
 
+test('a mark from before a restart was left behind, unless machines of the same name can share the store', async () => {
+  const self = await describeSelf(thisMachine());
+  const stored = { ...old, spending: { ...mark, holder: { ...self, boot: 'another' } } };
+  const { vault, context } = scene([], { stored });
+  expect(await abandonedMark(stored, { ...vault, kind: 'keychain' }, context)).toEqual(stored.spending);
+  expect(await abandonedMark(stored, { ...vault, kind: 'file' }, context)).toBe(undefined);
+});
+
 test('a client gets another token without spending one, and a refusal of the client is noted', async () => {
   const stored = { grant: 'client_credentials', clientSecret: 'secret', access: { token: 'old' } } as const;
   const { refresh_token: _, ...answer } = granted;
@@ -656,32 +675,32 @@ test('a mark of another token is none', async () => {
   expect(stored()).not.toHaveProperty('spending');
 });
 
-/**
- * Refreshes while another process holds the lock, which `meanwhile` ends with; the provider cannot be
- * reached.
- */
-async function waiting(meanwhile: Secrets | undefined) {
-  const { context, refreshParts, store } = scene([], { stored: old });
+/** Refreshes as a command does, with a lock on the disk and a provider that cannot be reached. */
+function refreshing({ context, refreshParts }: ReturnType<typeof scene>, place: { folder?: string } = {}) {
   const machine = { ...thisMachine(), userHome: home.folder };
-  const reporter = { ...refreshParts.reporter } as never;
-  const other = await takeLock('the sign-in', { ...context, machine });
+  const onDisk = { ...context, clock, machine };
   const nobody = { ...settings, authUrl: new URL('http://127.0.0.1:9') };
-  const refreshed = refreshSignIn(
-    nobody,
-    { name: 'the sign-in', place: {} },
-    {
-      ...refreshParts,
-      context: { ...context, machine },
-      reporter,
-    },
-  );
+  const reporter = { ...refreshParts.reporter } as never;
+  const parts = { ...refreshParts, context: onDisk, reporter };
+  const refreshed = async () => await refreshSignIn(nobody, { name: 'the sign-in', place }, parts);
+  return { context: onDisk, end: () => refreshed().catch((error: Error) => error.message) };
+}
+
+const unreachable = expect.stringContaining('the identity provider could not be reached');
+
+/** Refreshes while another process holds the lock, which `meanwhile` ends with. */
+async function waiting(meanwhile: Secrets | undefined) {
+  const staged = scene([]);
+  const { context, end } = refreshing(staged);
+  const other = await takeLock('the sign-in', context);
+  const refreshed = end();
   await clock.slept();
-  store(meanwhile);
+  staged.store(meanwhile);
   await other.release();
-  const end = await refreshed.catch((error: Error) => error.message);
+  const found = await refreshed;
   const locks = path.join(home.folder, '.hooktrail', 'locks');
   const [folder = ''] = await readdir(locks);
-  return { end, numbers: await readdir(path.join(locks, folder)) };
+  return { end: found, numbers: await readdir(path.join(locks, folder)) };
 }
 
 test('a token that a process stored under the lock is used without taking the lock', async () => {
@@ -691,8 +710,39 @@ test('a token that a process stored under the lock is used without taking the lo
 });
 
 test('after a process that stored no token that serves, the lock is taken', async () => {
-  const unreachable = expect.stringContaining('the identity provider could not be reached');
   for (const left of [old, { ...old, access: { token: 'ended' } }])
     expect((await waiting(left)).end).toEqual(unreachable);
   expect((await waiting(undefined)).end).toBe(undefined);
+});
+
+/** Refreshes while other processes take the lock over, that many times, right before the token is sent. */
+async function overtaken(times: number, meanwhile: Secrets = old) {
+  const staged = scene([]);
+  const { events, vault, store } = staged;
+  const folder = path.join(home.folder, 'shared-locks');
+  const { write } = vault;
+  let count = 0;
+  vault.write = async (secrets) => {
+    await write(secrets);
+    if (!secrets.spending || count === times) return;
+    count++;
+    // The state of a lock that another process has taken and released.
+    await writeFile(path.join(folder, `${2 * count}.lock`), 'R');
+    store(meanwhile);
+  };
+  const end = await refreshing(staged, { folder }).end();
+  return { end, attempts: events.filter((event) => event === 'probe').length };
+}
+
+test('after a process that took over the lock, its token is used', async () => {
+  const left = { ...theirs, access: { token: 'good' } };
+  expect(await overtaken(1, left)).toEqual({ end: { token: 'good' }, attempts: 1 });
+});
+
+test.each([
+  [1, 2, unreachable],
+  [2, 3, unreachable],
+  [3, 3, 'another process took over refreshing the sign-in'],
+])('a lock that is taken over %i times is taken %i times', async (times, attempts, end) => {
+  expect(await overtaken(times)).toEqual({ end, attempts });
 });
