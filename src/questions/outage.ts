@@ -4,7 +4,13 @@ import { createCursor } from '../items/known-fields.ts';
 import { parseOutcome } from '../items/outcome-names.ts';
 import { sortRows } from '../items/time-column.ts';
 import type { EventSource, PageOfOutcomes } from '../sources/event-source.ts';
-import { type FailureRun, largestOutage, latestOutage, latestRun } from '../statistics/failure-runs.ts';
+import {
+  type FailureRun,
+  firstRun,
+  largestOutage,
+  latestOutage,
+  latestRun,
+} from '../statistics/failure-runs.ts';
 import { compareInstants, type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS } from '../time/lengths.ts';
 import type { HealthFold } from './health-fold.ts';
@@ -63,7 +69,8 @@ export async function findOutage(
     if (isLast) return { ...outage, until: await firstSuccess(source, chosen, last, window.before) };
     if (outage) return outage;
     const [oldest] = known;
-    last = oldest && (await latestFailure(source, chosen, { after: earliest, before: oldest.at }));
+    const before = oldest && { after: earliest, before: oldest.at };
+    last = cutOffFailure(known) ?? (before && (await latestFailure(source, chosen, before)));
   }
   return undefined;
 }
@@ -81,11 +88,21 @@ async function readBackFrom(
     known = sorted([...known, ...outcomesOf(page)]);
     const hasFailed = (index: number) => (known[index] as Outcome).hasFailed;
     const run = latestOutage(known.length, hasFailed) ?? latestRun(known.length, hasFailed);
-    // Two successes before this run separate it from any earlier one, so its start is known.
-    const isWhole = run !== undefined && run.start >= 2;
-    if (isWhole || known.length >= MAX_EVENTS) break;
+    if ((run && isStartKnown(run)) || known.length >= MAX_EVENTS) break;
   }
   return known;
+}
+
+/** Two successes before a run separate it from any earlier one. */
+function isStartKnown({ start }: FailureRun): boolean {
+  return start >= 2;
+}
+
+/** The last failure of a run that has ended, and may have begun before the events known. */
+function cutOffFailure(known: readonly Outcome[]): Instant | undefined {
+  const run = firstRun(known.length, (index) => (known[index] as Outcome).hasFailed);
+  if (!run || run.end === undefined || isStartKnown(run)) return undefined;
+  return known[run.lastFailed]?.at;
 }
 
 async function outcomesIn(source: EventSource, chosen: EventFilters, within: Span): Promise<Outcome[]> {

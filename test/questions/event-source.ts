@@ -1,0 +1,75 @@
+import { EventFilters } from '../../src/filters/event-filters.ts';
+import { Items } from '../../src/items/items.ts';
+import { MarketplaceMix } from '../../src/names/marketplaces.ts';
+import type { Query } from '../../src/paging/event-query.ts';
+import { EventSource } from '../../src/sources/event-source.ts';
+import { milliseconds } from '../../src/time/instant.ts';
+import { createContext } from '../support/context.ts';
+import { fakeReporter } from '../support/outputs.ts';
+
+export interface HeldEvent {
+  readonly createdOn: number;
+  readonly publishStatus: 'SUCCESS' | 'FAILED';
+  readonly subscriptionId?: string;
+}
+
+interface Given {
+  readonly kind: 'service' | 'file' | 'pipe';
+  readonly pageEvents?: number;
+  /** False for a service whose items lack their status. */
+  readonly hasStatuses?: boolean;
+  readonly filters?: EventFilters;
+  readonly window?: EventSource['window'];
+}
+
+/** A source of events in memory, with a count of its answers. A service lists the newest events first. */
+export function eventSource(events: readonly HeldEvent[], given: Given) {
+  const { kind, pageEvents = 2, hasStatuses = true, filters = new EventFilters(), window } = given;
+  const asked = { pages: 0, counts: 0 };
+  const found = (queries: readonly Query[]) =>
+    events.filter((event) => queries.some((query) => isFoundBy(query, event)));
+  async function* read(...[chosen, within, direction]: Parameters<EventSource['read']>) {
+    const all = found(chosen.queriesWithin(within ?? {}));
+    if (kind === 'service') all.sort((a, b) => b.createdOn - a.createdOn);
+    if (direction === 'oldest first') all.reverse();
+    for (let start = 0; start < all.length; start += pageEvents) {
+      asked.pages++;
+      const page = all.slice(start, start + pageEvents).map((event) => textOf(event, hasStatuses));
+      yield { items: Items.of(page), total: all.length };
+    }
+  }
+  const service = {
+    count: async (queries: readonly Query[]) => {
+      asked.counts += queries.length;
+      return queries.map((query) => found([query]).length);
+    },
+    typesOnOffer: [],
+    askNames: () => {
+      throw new Error('no names are asked for');
+    },
+    doubt: async () => {},
+  };
+  const place = {
+    name: kind,
+    filters,
+    window,
+    isReadOnce: kind === 'pipe',
+    service: kind === 'service' ? service : undefined,
+  };
+  const call = { context: createContext(), reporter: fakeReporter() } as never;
+  return { source: new EventSource(place, read, new MarketplaceMix(), {}, call), asked };
+}
+
+function isFoundBy({ after, before, publishStatus, subscriptionId }: Query, event: HeldEvent): boolean {
+  return (
+    (!after || event.createdOn > milliseconds(after)) &&
+    (!before || event.createdOn < milliseconds(before)) &&
+    (publishStatus === undefined || event.publishStatus === publishStatus) &&
+    (subscriptionId === undefined || event.subscriptionId === subscriptionId)
+  );
+}
+
+function textOf({ createdOn, publishStatus, ...others }: HeldEvent, hasStatus: boolean): Buffer {
+  const status = hasStatus ? { publishStatus } : {};
+  return Buffer.from(JSON.stringify({ ...others, createdOn: new Date(createdOn).toISOString(), ...status }));
+}
