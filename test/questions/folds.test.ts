@@ -1,18 +1,14 @@
 import { expect, test } from 'vitest';
-import { Items } from '../../src/items/items.ts';
+import type { Items } from '../../src/items/items.ts';
 import { EventGroups } from '../../src/questions/event-groups.ts';
 import { FailureReasons } from '../../src/questions/failure-reasons.ts';
 import { failuresOf, LatestFailures } from '../../src/questions/latest-failures.ts';
 import { Receivers } from '../../src/questions/receivers.ts';
 import { UTC } from '../../src/time/time-zone.ts';
-import { inShape, itemOf } from '../support/shape.ts';
+import { inShape } from '../support/shape.ts';
+import { pageOf } from './outcome-pages.ts';
 
 const ID = '22284310-c2cd-4a3e-a9e8-1d7b8995da7f';
-
-function pageOf(events: readonly object[], haveFailed?: boolean) {
-  const texts = events.map((event) => Buffer.from(JSON.stringify(itemOf({ eventType: 'a', ...event }))));
-  return { items: Items.of(texts), haveFailed };
-}
 
 const idsOf = (items: Items) =>
   [...items.values()].map((item) => {
