@@ -22,16 +22,18 @@ interface Given {
   readonly window?: EventSource['window'];
 }
 
-/** A source of events in memory, with a count of its answers. A service lists the newest events first. */
+/** A source of events in memory, with a count of its answers. A service lists the oldest events first. */
 export function eventSource(events: readonly HeldEvent[], given: Given) {
   const { kind, pageEvents = 2, hasStatuses = true, filters = new EventFilters(), window } = given;
   const asked = { pages: 0, counts: 0 };
-  const found = (queries: readonly Query[]) =>
-    events.filter((event) => queries.some((query) => isFoundBy(query, event)));
+  const found = (queries: readonly Query[]) => {
+    const finders = queries.map(finderOf);
+    return events.filter((event) => finders.some((isFound) => isFound(event)));
+  };
   async function* read(...[chosen, within, direction]: Parameters<EventSource['read']>) {
     const all = found(chosen.queriesWithin(within ?? {}));
-    if (kind === 'service') all.sort((a, b) => b.createdOn - a.createdOn);
-    if (direction === 'oldest first') all.reverse();
+    if (kind === 'service') all.sort((a, b) => a.createdOn - b.createdOn);
+    if (direction === 'newest first') all.reverse();
     for (let start = 0; start < all.length; start += pageEvents) {
       asked.pages++;
       const page = all.slice(start, start + pageEvents).map((event) => textOf(event, hasStatuses));
@@ -60,13 +62,14 @@ export function eventSource(events: readonly HeldEvent[], given: Given) {
   return { source: new EventSource(place, read, new MarketplaceMix(), {}, call), asked };
 }
 
-function isFoundBy({ after, before, publishStatus, subscriptionId }: Query, event: HeldEvent): boolean {
-  return (
-    (!after || event.createdOn > milliseconds(after)) &&
-    (!before || event.createdOn < milliseconds(before)) &&
-    (publishStatus === undefined || event.publishStatus === publishStatus) &&
-    (subscriptionId === undefined || event.subscriptionId === subscriptionId)
-  );
+function finderOf({ after, before, publishStatus, subscriptionId }: Query): (event: HeldEvent) => boolean {
+  const start = after ? milliseconds(after) : Number.NEGATIVE_INFINITY;
+  const end = before ? milliseconds(before) : Number.POSITIVE_INFINITY;
+  return (event) =>
+    (subscriptionId === undefined || event.subscriptionId === subscriptionId) &&
+    event.createdOn > start &&
+    event.createdOn < end &&
+    (publishStatus === undefined || event.publishStatus === publishStatus);
 }
 
 function textOf({ createdOn, publishStatus, ...others }: HeldEvent, hasStatus: boolean): Buffer {
