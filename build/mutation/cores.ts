@@ -167,6 +167,11 @@ export const CORES: Readonly<Record<string, Core>> = {
     without: 'if several events have them, each a part',
     floor: 92,
   },
+  silences: {
+    mutate: ['src/questions/{silence,silent-rows}.ts', 'src/statistics/rhythm.ts'],
+    tests: ['test/questions/silences.test.ts', 'test/statistics/rhythm.test.ts'],
+    floor: 92,
+  },
   alarm: {
     mutate: ['src/statistics/row-alarm.ts'],
     tests: ['test/statistics/row-alarm.test.ts', 'test/health/watched-rows.test.ts'],
