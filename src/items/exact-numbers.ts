@@ -39,10 +39,9 @@ export function numberComparison(b: string): (a: string) => number | undefined {
 
 /** Up to 15 digits, doubles keep the order and the equality of decimal numbers. */
 const MAX_DIGITS_OF_DOUBLE = 15;
-const PLAIN_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 
 function isShortNumber(text: string): boolean {
-  return text.length <= MAX_DIGITS_OF_DOUBLE && PLAIN_NUMBER.test(text);
+  return text.length <= MAX_DIGITS_OF_DOUBLE && !/e/i.test(text) && isNumber(text);
 }
 
 function compareDecimals(one: Decimal, other: Decimal): number {
