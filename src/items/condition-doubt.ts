@@ -161,7 +161,7 @@ class OrderDoubt implements ValueDoubt {
 
   #unixAdvice(flag: string): string {
     const { text, value, instant } = this.#condition;
-    if (!instant || !this.#isOfTime || !isNumber(this.#unorderedExample)) return '';
+    if (!instant || !isNumber(this.#unorderedExample)) return '';
     const isSeconds = Math.abs(Number(this.#unorderedExample)) < SMALLEST_MS;
     const unix = isSeconds ? instant.seconds : milliseconds(instant);
     const meant = text.slice(0, text.trimEnd().length - value.length) + unix;

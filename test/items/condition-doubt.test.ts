@@ -85,8 +85,13 @@ describe('a condition that may be wrong', () => {
       '--where: 2 values in exp do not compare with 2026-11, such as 10/26',
     ],
     [
+      'exp < 2026-11 ',
+      ['{"exp":1793491200}'],
+      "--where: no event has a value in exp that compares with 2026-11; for Unix seconds write --where 'exp < 1793491200'",
+    ],
+    [
       'status > "a"',
-      ['{"status":true}', '{"status":7}'],
+      ['{"status":7}', '{"status":true}'],
       '--where: no event has a value in status that compares with the text "a"',
     ],
   ] as const)('%s is doubted', (condition, items, doubt) =>
@@ -150,6 +155,16 @@ describe('a condition that may be wrong', () => {
     ]);
   });
 
+  test('is not doubted if an event that another condition excludes has the value', () => {
+    const conditions = ['plan = gold', 'who = Acme'].map((text) => parseCondition(text, '--where', 0));
+    const keep = itemFilter(conditions, []);
+    expect(
+      keep(Items.of(['{"plan":"gold"}', '{"plan":"free","who":"Acme"}'].map((text) => Buffer.from(text))))
+        .count,
+    ).toBe(0);
+    expect(keep.doubts()).toEqual([]);
+  });
+
   test('is doubted by the first events that there are', () => {
     const keep = itemFilter([parseCondition('statis = FAILED', '--where', 0)], []);
     keep(Items.of([]));
@@ -165,6 +180,8 @@ describe('a condition that may be wrong', () => {
     ['status != failed', ['{"status":"x"}']],
     ['status > 3', ['{"status":true}', '{"status":2}']],
     ['status > 3', ['{"status":"2"}']],
+    ['status > "a"', ['{"status":"b"}', '{"status":7}']],
+    ['exp < 2026-11', ['{"exp":"2026-10"}', '{"exp":null}']],
     ['status', ['{"status":null}', '{"status":1}']],
     ['!status', ['{"status":1}']],
     ['status ~ ail', ['{"status":"x"}']],
