@@ -40,7 +40,7 @@ export const refuseFiles: ReadValues = (file, flag) => {
 };
 
 const NAME = String.raw`(?:[^\\!=<>~]|\\[\s\S])*`;
-const CONDITION = new RegExp(`^\\s*(!(?!=))?(${NAME})(?:(!=|<=|>=|=|<|>|~)([\\s\\S]*))?$`, 'u');
+const CONDITION = new RegExp(`^\\s*(!(?!=))?(${NAME})(?:(!=|<=|>=|=|<|>|~)([\\s\\S]*))?$`);
 /** A backslash before the white space makes the word part of a name. */
 const JOINT = /((?<=(?<!\\)\s)(?:and|or)(?=\s)|&&|\|\|)/i;
 
@@ -73,7 +73,7 @@ export function parseCondition(
   if (name.trim() === '') throw invalid(given, text.trim() === '' ? 'it is empty' : 'it names no field');
   if (typed) return parseComparison(parseFieldPath(name, flag, text), typed as Operator, rest, given);
   const word = wordOfOtherLanguages(name);
-  if (word !== undefined && /^in$/i.test(word)) throw unlisted(name, word, given);
+  if (word?.toLowerCase() === 'in') throw unlisted(name, word, given);
   if (word !== undefined) throw invalid(given, `'${word}' is not an operator`);
   const field = parseFieldPath(name, flag, text);
   const operator = not ? 'missing' : 'exists';

@@ -98,21 +98,6 @@ describe.each(['the service', 'a file'])('events of %s', (place) => {
     expect(await found('email not in (null)', 'lines[].sku not in (C-1)')).toEqual([1, 2]);
   });
 
-  test.each([
-    ['email != @by-hand.txt', "'!=' does not read a file", 'email not in @by-hand.txt'],
-    ['email = @by-hand.txt', "'=' does not read a file", 'email in @by-hand.txt'],
-    ['!email in @by-hand.txt', "a list is negated by 'not in'", 'email not in @by-hand.txt'],
-    ['not email in (a, b)', "a list is negated by 'not in'", 'email not in (a, b)'],
-    ['!email not in (a)', "a list is negated by 'not in'", 'email in (a)'],
-    ['!email in a, b', "'in' takes its values in ( )", 'email not in (a, b)'],
-    ['email not in a', "'in' takes its values in ( )", 'email not in (a)'],
-  ])('are not looked for by %s, and its next step keeps the negation', async (condition, why, meant) => {
-    const { code, stdout, stderr } = await events('search', '--where', condition);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(why);
-    expect(stderr).toContain(`--where '${meant}'`);
-  });
-
   test('are counted in the group of each value, in the zone', async () => {
     const { stdout } = await events('stats', '--by', 'lines[].sku', '--json');
     const { total, groups } = JSON.parse(stdout);

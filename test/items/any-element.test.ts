@@ -110,6 +110,7 @@ describe('--where on any element of a list', () => {
     'createdOn:hour != 08',
     'createdOn:hour = 108',
     'createdOn:hour = 081',
+    'createdOn:hour = "8"',
     'lines:length = 02',
     'createdOn:weekday = saturday',
     'createdOn:weekday in (sat, sun)',

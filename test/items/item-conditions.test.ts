@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { conditionOn, conditionText } from '../../src/items/condition-text.ts';
 import { parseFieldPath } from '../../src/items/field-path.ts';
-import { type Operator, parseCondition, refuseFileOfValues } from '../../src/items/item-conditions.ts';
+import {
+  isMembership,
+  type Operator,
+  parseCondition,
+  refuseFileOfValues,
+} from '../../src/items/item-conditions.ts';
 import { itemFilter } from '../../src/items/item-filter.ts';
 import { Items } from '../../src/items/items.ts';
 import { TimeZone, UTC } from '../../src/time/time-zone.ts';
@@ -208,7 +213,10 @@ describe('--where', () => {
     ['type in a', "write --where 'type in (a)'"],
     ['type IN  a, "b, c" ', `write --where 'type in (a, "b, c")'`],
     ['type in (a, b', "write --where 'type in (a, b)'"],
+    ['type in  (a, b', "write --where 'type in (a, b)'"],
     ['card holder in a', "write --where 'card holder in (a)'"],
+    ['!email in a, b', "write --where 'email not in (a, b)'"],
+    ['email not in a', "write --where 'email not in (a)'"],
     ['type in a,,b', "write it as in --where 'FIELD in (a, b)'"],
     [String.raw`opted\ in in a`, String.raw`write --where 'opted\ in in (a)'`],
     ['a = =cmd', `write --where 'a = "=cmd"'`],
@@ -228,7 +236,26 @@ describe('--where', () => {
   });
 
   test.each([
+    ['email != @by-hand.txt', "'!=' does not read a file", 'email not in @by-hand.txt'],
+    ['email = @by-hand.txt ', "'=' does not read a file", 'email in @by-hand.txt'],
+    ['!email in @by-hand.txt', "a list is negated by 'not in'", 'email not in @by-hand.txt'],
+    [' not  email in (a, b)', "a list is negated by 'not in'", 'email not in (a, b)'],
+    ['! email not in (a)', "a list is negated by 'not in'", 'email in (a)'],
+  ])("'%s' is refused: %s, but %s", (typed, why, meant) => {
+    expect(() => parseCondition(typed, '--where', 0)).toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining(why),
+        next: `write --where '${meant}'`,
+        correction: { typed, meant },
+      }),
+    );
+  });
+
+  test.each([
     ['  a = 3 ', 'a', '=', '3', false],
+    ['a = bo@harbour.example', 'a', '=', 'bo@harbour.example', false],
+    ['a = @ home', 'a', '=', '@ home', false],
+    ['a ~ @harbour', 'a', '~', '@harbour', false],
     ['a=b=c', 'a', '=', 'b=c', false],
     ['a!=b', 'a', '!=', 'b', false],
     ['!a', 'a', 'missing', '', false],
@@ -245,6 +272,8 @@ describe('--where', () => {
     ['a in(b)', 'a', 'in', '', false],
     ['a in (b) ', 'a', 'in', '', false],
     ['a not  in (b)', 'a', 'not in', '', false],
+    ['card not valid in (b)', 'card not valid', 'in', '', false],
+    ['cannot be in (b)', 'cannot be', 'in', '', false],
     ['opted\\ not in (b)', 'opted not', 'in', '', false],
     ['card holder in (b)', 'card holder', 'in', '', false],
     ['opted\\ in in (b)', 'opted in', 'in', '', false],
@@ -288,6 +317,38 @@ describe('--where', () => {
     expect(itemFilter([berlin], [])(Items.of([Buffer.from(event)])).count).toBe(1);
     expect(parseCondition('a = "2026-11-20"', '--where', 0).instant).toBeUndefined();
     expect(parseCondition('a > 2026-11-20', '--where', 0).instant?.text).toBe('2026-11-20');
+  });
+
+  test('a time without an offset in the payload is in the zone, any other is an instant', () => {
+    const zone = new TimeZone('Europe/Berlin');
+    const equal = ['2026-11-20T11:00:00', '2026-11-20T10:00:00Z', '2026-11-20T05:00:00-05:00'];
+    // The clock skips this time, which counts as the instant of the jump.
+    const skipped = ['2026-03-29T02:30:00', '2026-03-29T01:00:00Z'];
+    const others = ['2026-11-20T10:00:00', '2026-11-20T11:00:00Z', '2026-03-29T03:00:00'];
+    const items = [...equal, ...skipped, ...others].map((at) => Buffer.from(JSON.stringify({ at })));
+    const keptBy = (condition: string) => {
+      const keep = itemFilter([parseCondition(condition, '--where', 0, zone)], [], zone);
+      return keep(Items.of(items))
+        .texts()
+        .map((text) => JSON.parse(text.toString()).at);
+    };
+    expect(keptBy('at = 2026-11-20 11:00')).toEqual(equal);
+    expect(keptBy('at = 2026-11-20T10:00:00Z')).toEqual(equal);
+    expect(keptBy('at = 2026-03-29 02:30')).toEqual(skipped);
+  });
+
+  test('equality without case holds in any case, and not for null', () => {
+    const keptBy = (operator: Operator, value: string) => {
+      const exact = conditionOn(parseFieldPath('a', '--where'), operator, JSON.stringify(value));
+      const items = ['{"a":"Paid"}', '{"a":"PAID"}', '{"a":"unpaid"}', '{"a":null}', '{}'];
+      const keep = itemFilter([{ ...exact, ignoresCase: true }], []);
+      return keep(Items.of(items.map((item) => Buffer.from(item))))
+        .texts()
+        .map(String);
+    };
+    expect(keptBy('=', 'pAid')).toEqual(['{"a":"Paid"}', '{"a":"PAID"}']);
+    expect(keptBy('!=', 'pAid')).toEqual(['{"a":"unpaid"}', '{"a":null}', '{}']);
+    expect(keptBy('=', 'null')).toEqual([]);
   });
 
   test.each([
@@ -438,6 +499,7 @@ describe('FIELD in (values)', () => {
     ["f in ('b,c',' d')", ['"b,c"', '" d"']],
     ['f in (1)', ['1', '1.0', '"1"']],
     ['f in ("1")', ['"1"']],
+    ['f not in (1, null, true)', ['"a"', '"b,c"', '" d"', '"2026-11-01"', '["a"]']],
     ['f in (null, true)', ['null', 'true']],
     ['f in (2026-11-01T00:00Z)', ['"2026-11-01"']],
     ['f in (x)', []],
@@ -479,6 +541,8 @@ describe('FIELD in (values)', () => {
     // A comma belongs to the value of a line.
     expect(keptBy('f in @my orders.txt ', read)).toEqual(['"a"', '"b,c"']);
     expect(asked).toEqual(['my orders.txt']);
+    expect(parseCondition('f in @orders.txt', '--where', 0, UTC, read).file).toBe('orders.txt');
+    expect(parseCondition('f in (a)', '--where', 0, UTC, read)).not.toHaveProperty('file');
     const refused = expect.objectContaining({
       message: '--where: @orders.txt names a file, and no files are read here',
       next: 'give the values themselves: FIELD in (a, b)',
@@ -488,6 +552,11 @@ describe('FIELD in (values)', () => {
     for (const condition of ['f in (a)', 'f = @orders.txt', 'f'])
       expect(() => refuseFileOfValues(condition, '--where')).not.toThrow();
   });
+});
+
+test('a list of values is known by its form', () => {
+  for (const text of ['f in (a)', 'f NOT IN @orders.txt']) expect(isMembership(text)).toBe(true);
+  for (const text of ['f = (a)', 'made in China', 'in (a)']) expect(isMembership(text)).toBe(false);
 });
 
 test('of several texts to look for any one is enough', () => {
