@@ -44,6 +44,11 @@ export const CORES: Readonly<Record<string, Core>> = {
       'a text that was made of a condition|a condition of 200,000 characters|exactly if it holds for one of its elements',
     floor: 94,
   },
+  columns: {
+    mutate: ['src/items/{item-columns,time-column}.ts'],
+    tests: ['test/items/{item-columns,time-column}.test.ts'],
+    floor: 97,
+  },
   scanner: {
     mutate: ['src/items/json-scanner.ts'],
     tests: ['test/items/json-scanner.test.ts'],

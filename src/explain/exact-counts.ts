@@ -346,10 +346,7 @@ class CauseRows implements TimedRows {
 
   add({ reader }: ConditionTable, hasFailed: boolean, mask: number): void {
     if (this.count === this.failures.length) this.#grow();
-    reader.each(CREATED_ON, (bytes, start, end) => {
-      if (start === MISSING) this.times.pushValue(bytes, 0, 0);
-      else this.times.pushValue(bytes, start, end);
-    });
+    reader.each(CREATED_ON, (bytes, start, end) => void this.times.pushValue(bytes, start, end));
     this.failures[this.count] = Number(hasFailed);
     this.masks[this.count] = mask;
     reader.each(SUBSCRIPTION, (bytes, start, end) => {

@@ -41,7 +41,7 @@ function membersOf(pages: readonly Items[]): ReadonlyMap<string, boolean> {
     for (const item of items.values()) {
       if (!isObject(item)) continue;
       for (const [name, value] of Object.entries(item))
-        names.set(name, names.get(name) || (value !== null && typeof value !== 'object'));
+        names.set(name, names.get(name) || typeof value !== 'object');
     }
   return names;
 }
@@ -112,7 +112,7 @@ export function createRowReader(
   const reader = new FieldReader(columns, zone);
   // Next to columns of members, show the item itself only if it is not an object.
   const itself = columns.findIndex(({ steps }) => steps.length === 0);
-  const isMixed = itself >= 0 && columns.length > 1;
+  const isMixed = columns.length > 1;
   let cell = missing;
   const useCell: UseValue = (bytes, start, end) => {
     cell = start === MISSING ? missing : cellOf(bytes, start, end);

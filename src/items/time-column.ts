@@ -23,10 +23,9 @@ export class TimeColumn {
     return this.#push(instant.seconds, Number(instant.fraction.slice(0, 9).padEnd(9, '0')), digits);
   }
 
+  /** Without a value, `start` is `MISSING` or `end`. */
   pushValue(bytes: Buffer, start: number, end: number): number {
-    return bytes[start] === QUOTE && end > start
-      ? this.push(stringText(bytes, start, end))
-      : this.#pushUnknown();
+    return bytes[start] === QUOTE ? this.push(stringText(bytes, start, end)) : this.#pushUnknown();
   }
 
   #pushUnknown(): number {
@@ -100,11 +99,7 @@ export class TimeColumn {
   }
 }
 
-/** In order of creation, unknown times last. */
+/** In order of creation, unknown times last. Rows that were created at the same time keep their order. */
 export function sortRows(rows: number[], times: TimeColumn): number[] {
-  const compare = (a: number, b: number) =>
-    Number(times.isKnown(b)) - Number(times.isKnown(a)) || times.compare(a, b) || a - b;
-  // Services usually list the newest events first.
-  const isDescending = rows.every((row, at) => at === 0 || compare(row, rows[at - 1] as number) <= 0);
-  return isDescending ? rows.reverse() : rows.sort(compare);
+  return rows.sort((a, b) => Number(times.isKnown(b)) - Number(times.isKnown(a)) || times.compare(a, b));
 }

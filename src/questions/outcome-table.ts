@@ -1,6 +1,5 @@
 import { ServiceError } from '../errors.ts';
 import { copyEnlarged } from '../items/array-capacity.ts';
-import { MISSING } from '../items/field-cursor.ts';
 import { memberPath } from '../items/field-path.ts';
 import { createCursor } from '../items/known-fields.ts';
 import { parseOutcome } from '../items/outcome-names.ts';
@@ -45,9 +44,7 @@ export class OutcomeTable {
         this.unknownOutcomes++;
         continue;
       }
-      const start = cursor.starts[CREATED_ON] as number;
-      if (start === MISSING) this.times.pushValue(bytes, 0, 0);
-      else this.times.pushValue(bytes, start, cursor.ends[CREATED_ON] as number);
+      this.times.pushValue(bytes, cursor.starts[CREATED_ON] as number, cursor.ends[CREATED_ON] as number);
       this.#addOutcome(hasFailed);
       this.#addToType(cursor.text(TYPE) ?? null, hasFailed);
     }
