@@ -221,6 +221,32 @@ describe('what is derived of a field', () => {
     expect(each(item, 'createdOn:weekday', berlin)).toEqual([dayThere]);
   });
 
+  const createdOn = '2026-11-20T12:00:01.3Z';
+  test.each([
+    ['2026-11-20T12:00:00Z', createdOn, 1300],
+    ['2026-11-20T14:00:00.1+02:00', createdOn, 1200],
+    ['2026-11-20T12:00:01.1Z', createdOn, 200],
+    ['2026-11-20T12:00:02.5Z', createdOn, -1200],
+    ['2026-11-20T12:00:01.2999999Z', createdOn, 0.0001],
+    ['2026-11-19T12:00:00Z', '2026-11-20T12:00:00', 86_400_000],
+    // The clock of these may be any.
+    ['2026-11-20T12:00:00', createdOn, GONE],
+    ['2026-11-20', createdOn, GONE],
+    ['soon', createdOn, GONE],
+    [1_795_000_000, createdOn, GONE],
+    ['2026-11-20T12:00:00Z', 'soon', GONE],
+    ['2026-11-20T12:00:00Z', null, GONE],
+    ['2026-11-20T12:00:00Z', 1_795_000_000, GONE],
+    ['2026-11-20T12:00:00Z', undefined, GONE],
+  ])('the milliseconds from %j to the creation at %j', (sentOn, createdOn, delay) => {
+    expect(whole({ sentOn, createdOn }, 'sentOn:delay')).toBe(delay);
+    expect(whole({ createdOn, d: { eventId: 'e', sentOn } }, 'd.sentOn:delay')).toBe(delay);
+    expect(whole({ d: { eventId: 'e', createdOn }, sentOn }, 'sentOn:delay')).toBe(delay);
+    const inList = delay === GONE ? null : delay;
+    expect(whole({ createdOn, tries: [{ sentOn }, {}] }, 'tries[].sentOn:delay')).toEqual([inList, null]);
+    expect(whole({ createdOn, body: JSON.stringify({ sentOn }) }, 'body.sentOn:delay')).toBe(delay);
+  });
+
   test('of each element, of a known field by its short name, and never of a literal name', () => {
     expect(whole({ ids: ['a', 'bcd', 4] }, 'ids[]:length')).toEqual([1, 3, null]);
     const record = { eventData: { eventId: 'abc', createdOn: '2026-11-20T08:30:00Z' } };
