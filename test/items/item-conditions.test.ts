@@ -216,6 +216,7 @@ describe('--where', () => {
     ['type in  (a, b', "write --where 'type in (a, b)'"],
     ['card holder in a', "write --where 'card holder in (a)'"],
     ['!email in a, b', "write --where 'email not in (a, b)'"],
+    ['not email in a', "write --where 'email not in (a)'"],
     ['email not in a', "write --where 'email not in (a)'"],
     ['type in a,,b', "write it as in --where 'FIELD in (a, b)'"],
     [String.raw`opted\ in in a`, String.raw`write --where 'opted\ in in (a)'`],
