@@ -108,7 +108,7 @@ export function readMonth(
   const year = tokens.number(4);
   if (year !== undefined) {
     const month = tokens.numberAfter('-', 2);
-    return month !== undefined && /^(0[1-9]|1[0-2])$/.test(month) ? { year, month } : undefined;
+    return month !== undefined && month >= '01' && month <= '12' ? { year, month } : undefined;
   }
   const month = tokens.word(MONTHS);
   if (month === undefined) return undefined;

@@ -70,7 +70,7 @@ function readCountOfUnits(tokens: TimeTokens): CalendarSpan | undefined {
 function skipJoint(tokens: TimeTokens): boolean {
   const hasComma = tokens.sign(',') !== undefined;
   const hasSpace = tokens.sign(' ') !== undefined;
-  if (hasSpace) tokens.attempt(() => tokens.word(AND) && tokens.sign(' '));
+  tokens.attempt(() => tokens.word(AND) && tokens.sign(' '));
   return hasSpace || !hasComma;
 }
 

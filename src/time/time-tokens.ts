@@ -11,7 +11,7 @@ export class TimeTokens {
   constructor(text: string) {
     // The T of ISO 8601 is a separate word even in yesterdayT08:00.
     const tokens = text.trim().match(/\d+|[A-Za-z]+?(?=T\d)|[A-Za-z]+|\s+|./gs) ?? [];
-    this.#tokens = tokens.map((token) => (/^\s/.test(token) ? ' ' : token));
+    this.#tokens = tokens.map((token) => (/\s/.test(token) ? ' ' : token));
   }
 
   /** Requires reading all tokens; undefined if any are left. */
@@ -34,9 +34,7 @@ export class TimeTokens {
   }
 
   any(): string | undefined {
-    const token = this.next;
-    if (token !== undefined) this.#at++;
-    return token;
+    return this.#tokens[this.#at++];
   }
 
   sign(...signs: readonly string[]): string | undefined {
@@ -46,7 +44,7 @@ export class TimeTokens {
   /** Takes a number with this many digits. */
   number(fewestDigits: number, mostDigits = fewestDigits): string | undefined {
     const token = this.next ?? '';
-    const isNumber = /^\d/.test(token) && token.length >= fewestDigits && token.length <= mostDigits;
+    const isNumber = /\d/.test(token) && token.length >= fewestDigits && token.length <= mostDigits;
     return isNumber ? this.any() : undefined;
   }
 

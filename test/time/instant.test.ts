@@ -107,6 +107,15 @@ describe('an instant', () => {
     expect(at('2026-11-01T10:00:00.50z').text).toBe('2026-11-01T10:00:00.50z');
   });
 
+  test.each([
+    ['2026-11-20 08:30Z', '2026-11-20T08:30:00Z'],
+    ['2026-11-20 08:30', '2026-11-20T08:30:00Z'],
+    ['2026-11-20T08:30:00,50Z', '2026-11-20T08:30:00.50Z'],
+    ['2026-11-20T24:00Z', '2026-11-21T00:00:00Z'],
+  ])('%s is sent as %s, which the service reads', (text, sent) => expect(at(text).text).toBe(sent));
+
+  test('is not a month', () => expect(parseInstant('2026-11')).toBeUndefined());
+
   test('a clock reading and its text are the same instant', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) }), (milliseconds) => {

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { adviceText } from '../../src/advice.ts';
+import { type Advice, adviceText } from '../../src/advice.ts';
 import { timeWithin } from '../../src/formats/table-columns.ts';
 import { compareInstants, type Instant, parseInstant } from '../../src/time/instant.ts';
 import { resolveTime, type Time } from '../../src/time/resolve-time.ts';
-import { timeAdvice } from '../../src/time/time-advice.ts';
+import { notATime, timeAdvice } from '../../src/time/time-advice.ts';
 import { parseTime } from '../../src/time/time-text.ts';
 import { TimeZone, UTC } from '../../src/time/time-zone.ts';
 import { sampleSize } from '../support/seed.ts';
@@ -317,7 +317,9 @@ describe('a point in time as people type it', () => {
     "'%s' is refused with the usual forms",
     (text) => {
       expect(sent(text)).toBeUndefined();
-      expect(adviceText(timeAdvice(text), {})).toBe(
+      const { message, next } = notATime('--since', text);
+      expect(message).toBe(`--since: invalid value '${text}': must be a time`);
+      expect(adviceText(next as Advice, {})).toBe(
         'write a time as 2026-11-20 08:30, 08:00, 2h, 7d, yesterday or monday; see `hooktrail help times`',
       );
     },
@@ -350,6 +352,7 @@ describe('a point in time as people type it', () => {
     '2x',
     '1.5h',
     'ago',
+    'hours ago',
     '0000-01-01T00:00:00+01:00',
     '9999-12-31T23:59:59-01:00',
     '2026-11-01T10:00:00Z)&eq(eventId,x',
