@@ -9,7 +9,7 @@ import { fakeReporter } from '../support/outputs.ts';
 
 export interface HeldEvent {
   readonly createdOn: number;
-  readonly publishStatus: 'SUCCESS' | 'FAILED';
+  readonly publishStatus: 'SUCCESS' | 'FAILED' | 'PENDING';
   readonly subscriptionId?: string;
 }
 
@@ -22,7 +22,7 @@ interface Given {
   readonly window?: EventSource['window'];
 }
 
-/** A source of events in memory, with a count of its answers. A service lists the oldest events first. */
+/** A source of events in memory, with a count of its answers. Unless a direction is asked for, they are in no order. */
 export function eventSource(events: readonly HeldEvent[], given: Given) {
   const { kind, pageEvents = 2, hasStatuses = true, filters = new EventFilters(), window } = given;
   const asked = { pages: 0, counts: 0 };
@@ -32,8 +32,8 @@ export function eventSource(events: readonly HeldEvent[], given: Given) {
   };
   async function* read(...[chosen, within, direction]: Parameters<EventSource['read']>) {
     const all = found(chosen.queriesWithin(within ?? {}));
-    if (kind === 'service') all.sort((a, b) => a.createdOn - b.createdOn);
-    if (direction === 'newest first') all.reverse();
+    if (direction) all.sort((a, b) => (direction === 'newest first' ? -1 : 1) * (a.createdOn - b.createdOn));
+    else all.sort((a, b) => shuffled(a) - shuffled(b));
     for (let start = 0; start < all.length; start += pageEvents) {
       asked.pages++;
       const page = all.slice(start, start + pageEvents).map((event) => textOf(event, hasStatuses));
@@ -70,6 +70,10 @@ function finderOf({ after, before, publishStatus, subscriptionId }: Query): (eve
     event.createdOn > start &&
     event.createdOn < end &&
     (publishStatus === undefined || event.publishStatus === publishStatus);
+}
+
+function shuffled({ createdOn }: HeldEvent): number {
+  return (createdOn * 7) % 10_007;
 }
 
 function textOf({ createdOn, publishStatus, ...others }: HeldEvent, hasStatus: boolean): Buffer {

@@ -13,32 +13,36 @@ import { at, eventsOf, pageOf } from './outcome-pages.ts';
 const START_MS = Date.parse('2026-11-20T00:00:00Z');
 const instant = (time: number) => instantAt(time) as Instant;
 
-/** An event a minute for each letter: `F` failed, `S` delivered; a digit is a gap of so many hours. */
+const STATUSES = { F: 'FAILED', S: 'SUCCESS', P: 'PENDING' } as const;
+
+/** An event a minute for each letter: `F` failed, `S` delivered, `P` neither; a digit is a gap of so many hours. */
 function historyOf(outcomes: string): HeldEvent[] {
   let time = START_MS;
   return [...outcomes].flatMap((outcome) => {
     const hours = Number(outcome);
     time += Number.isNaN(hours) ? MINUTE_MS : hours * HOUR_MS;
-    if (!Number.isNaN(hours)) return [];
-    return [{ createdOn: time, publishStatus: outcome === 'F' ? ('FAILED' as const) : ('SUCCESS' as const) }];
+    const publishStatus = STATUSES[outcome as keyof typeof STATUSES];
+    return publishStatus ? [{ createdOn: time, publishStatus }] : [];
   });
 }
 
 type Given = Omit<Parameters<typeof eventSource>[1], 'kind'> & {
-  /** The window begins before this event; the outage is followed back to the first event, or to another. */
+  /** The window begins before this event, and ends before another. */
   readonly from?: number;
+  readonly to?: number;
+  /** The outage is followed back to the first event, or to another. */
   readonly earliest?: number;
 };
 
 /** The outage as `since-lastFailed-until`, by the positions of its events. */
 async function outageIn(kind: 'service' | 'file' | 'pipe', outcomes: string, given: Given = {}) {
   const events = historyOf(outcomes);
-  const { from = 0, earliest = 0, ...others } = given;
+  const { from = 0, to = events.length, earliest = 0, ...others } = given;
   const { source, asked } = eventSource(events, { kind, ...others });
   const end = (events.at(-1)?.createdOn ?? START_MS) + MINUTE_MS;
   const timeOf = (index: number) => (events[index]?.createdOn ?? end) - 1;
-  const window = { after: instant(timeOf(from)), before: instant(end) };
-  const lastFailed = events.slice(from).findLast(({ publishStatus }) => publishStatus === 'FAILED');
+  const window = { after: instant(timeOf(from)), before: instant(timeOf(to)) };
+  const lastFailed = events.slice(from, to).findLast(({ publishStatus }) => publishStatus === 'FAILED');
   const found = await findOutage(
     source,
     new EventFilters(),
@@ -73,28 +77,34 @@ describe('the latest outage', () => {
     ['SSFF2S3S', '2-3-4'],
     ['SSFF5S9S9S', '2-3-4'],
     ['SSFF9999999S9999999S', '2-3-4'],
-  ])('of %s is %s, from a service and from a file', async (outcomes, outage) => {
-    for (const kind of BOTH) expect((await outageIn(kind, outcomes)).outage).toBe(outage);
+    ['SSFPPFPP', '2-5-open'],
+    ['PPSSFF', '4-5-open'],
+  ])('of %s is %s, from a file and from a service, whatever its pages', async (outcomes, outage) => {
+    expect((await outageIn('file', outcomes)).outage).toBe(outage);
+    for (const pageEvents of [1, 2, 3, 20])
+      for (const hasStatuses of [true, false]) {
+        const found = await outageIn('service', outcomes, { pageEvents, hasStatuses });
+        expect(found.outage).toBe(outage);
+      }
   });
 
   test('is the same whether a service is read in parts or all events are', async () => {
     const position = fc.nat({ max: 12 });
     const given = fc.record({
-      pageEvents: fc.integer({ min: 1, max: 4 }),
+      pageEvents: fc.integer({ min: 1, max: 8 }),
       hasStatuses: fc.boolean(),
-      from: position,
-      earliest: position,
+      positions: fc.tuple(position, position, position),
     });
+    const history = fc.array(fc.constantFrom('S', 'SS', 'F', 'FF'), { maxLength: 12 });
     await fc.assert(
-      fc.asyncProperty(
-        fc.stringMatching(/^[FS]{0,24}$/),
-        given,
-        async (outcomes, { from, earliest, ...parts }) => {
-          const times = { from: Math.max(from, earliest), earliest };
-          const all = await outageIn('file', outcomes, times);
-          expect((await outageIn('service', outcomes, { ...times, ...parts })).outage).toBe(all.outage);
-        },
-      ),
+      fc.asyncProperty(history, given, async (outcomes, { positions, ...parts }) => {
+        const [earliest = 0, from = 0, to = 0] = positions.toSorted((a, b) => a - b);
+        const times = { earliest, from, to };
+        const all = await outageIn('file', outcomes.join(''), times);
+        expect((await outageIn('service', outcomes.join(''), { ...times, ...parts })).outage).toBe(
+          all.outage,
+        );
+      }),
     );
   });
 
@@ -117,21 +127,27 @@ describe('the latest outage', () => {
       outage: '42-44-open',
       pages: 1,
     });
+    expect((await outageIn('service', 'F')).pages).toBe(1);
     const lone = (failures: number) => outageIn('service', `SSFF${'SSF'.repeat(failures)}`);
     expect((await lone(19)).outage).toBe('2-3-4');
     expect((await lone(20)).outage).toBeUndefined();
   });
 
-  test('has no end that is after the window', async () => {
-    const events = historyOf('SSFFSS');
-    const { source } = eventSource(events, { kind: 'service' });
-    const untilOf = async (index: number) => {
-      const before = instant(events[index]?.createdOn as number);
-      const last = instant(events[3]?.createdOn as number);
-      const window = { after: instant(START_MS), before };
-      return (await findOutage(source, new EventFilters(), last, window, instant(START_MS)))?.until;
-    };
-    expect([await untilOf(3), await untilOf(4), await untilOf(5)]).toEqual([undefined, undefined, undefined]);
+  test('has no failures and no end that are after the window', async () => {
+    for (const kind of BOTH) {
+      const outageOf = async (outcomes: string, from: number, to: number) =>
+        (await outageIn(kind, outcomes, { from, to })).outage;
+      expect(await outageOf('SSFFSSSFFF', 6, 7)).toBe('2-3-4');
+      expect([await outageOf('SSFFSS', 0, 4), await outageOf('SSFFSS', 0, 5)]).toEqual([
+        '2-3-open',
+        '2-3-open',
+      ]);
+      expect(await outageOf('SSFFSS', 0, 6)).toBe('2-3-4');
+    }
+  });
+
+  test('of a file takes one reading', async () => {
+    expect((await outageIn('file', 'SSFFSSFSSF')).pages).toBe(5);
   });
 });
 
