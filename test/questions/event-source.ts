@@ -22,7 +22,7 @@ interface Given {
   readonly window?: EventSource['window'];
 }
 
-/** A source of events in memory, with a count of its answers. Unless a direction is asked for, they are in no order. */
+/** A source of events in memory that counts its answers. Undirected, it lists events in no order. */
 export function eventSource(events: readonly HeldEvent[], given: Given) {
   const { kind, pageEvents = 2, hasStatuses = true, filters = new EventFilters(), window } = given;
   const asked = { pages: 0, counts: 0 };

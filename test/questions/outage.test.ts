@@ -15,7 +15,7 @@ const instant = (time: number) => instantAt(time) as Instant;
 
 const STATUSES = { F: 'FAILED', S: 'SUCCESS', P: 'PENDING' } as const;
 
-/** An event a minute for each letter: `F` failed, `S` delivered, `P` neither; a digit is a gap of so many hours. */
+/** An event a minute for each letter: `F` failed, `S` delivered, `P` neither; digits are gaps in hours. */
 function historyOf(outcomes: string): HeldEvent[] {
   let time = START_MS;
   return [...outcomes].flatMap((outcome) => {
