@@ -5,7 +5,7 @@ import { FieldReader, type UseValue } from '../items/field-reader.ts';
 import { nothingFound } from '../items/item-columns.ts';
 import { Items, isObject, type ListKind } from '../items/items.ts';
 import { ARRAY, OBJECT, QUOTE, stringText, valueText } from '../items/json-scanner.ts';
-import { pathsInEvent } from '../items/known-fields.ts';
+import { eventMember, isKnownName } from '../items/known-fields.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
@@ -32,8 +32,8 @@ export function createCsvWriter(
   const open = (page: Items) => {
     csvColumns.see(page);
     const columns = fields ? pickedColumns(page, fields, zone) : csvColumns.result();
-    // Known fields shown in another column are not late.
-    const shown = fields ? [] : eventPaths(page);
+    // Known fields of an event are shown under their short names.
+    const shown = fields ? [] : eventPaths(page, columns);
     let isLate = false;
     const noteLate = () => {
       isLate = true;
@@ -52,13 +52,12 @@ export function createCsvWriter(
     recordOf = (bytes, at) => {
       isLate = false;
       const end = reader.read(bytes, at);
-      if (isLate && onLate)
-        noteLatePaths(Items.of([bytes.subarray(at, end)]), list, [...columns, ...shown], onLate);
+      if (isLate && onLate) noteLatePaths(Items.of([bytes.subarray(at, end)]), list, columns, onLate);
       if (!hasItemColumn && bytes[at] !== OBJECT) onLate?.('an item that is not an object');
       text = '';
       last = 0;
       for (column = 0; column < columns.length; column++) reader.whole(column, addCell);
-      return csvRecord(text + delimiter.repeat(Math.max(0, columns.length - 1 - last)), columns.length);
+      return csvRecord(text + delimiter.repeat(Math.max(0, columns.length - 1 - last)));
     };
     return header(columns);
   };
@@ -150,12 +149,12 @@ export function csvTable(
     const text = String(cell ?? '');
     return csvQuoted(isTerminal ? terminalSafe(text) : text, delimiter);
   };
-  return rows.map((row) => csvRecord(row.map(cellOf).join(delimiter), row.length)).join('');
+  return rows.map((row) => csvRecord(row.map(cellOf).join(delimiter))).join('');
 }
 
 /** Readers would skip an empty line. */
-function csvRecord(text: string, cells: number): string {
-  return `${text === '' && cells === 1 ? '""' : text}\r\n`;
+function csvRecord(text: string): string {
+  return `${text === '' ? '""' : text}\r\n`;
 }
 
 /** RFC 4180, section 2.6: the delimiter, quotes and line breaks of any kind need quotes. */
@@ -194,8 +193,10 @@ function noteLatePaths(
   for (const path of columnsOfItem.result()) if (!isShown(path)) onLate(`"${path.text}"`);
 }
 
-function eventPaths(items: Items): FieldPath[] {
-  const paths = [...items.values()].flatMap((item) => (isObject(item) ? pathsInEvent(item) : []));
-  const distinct = new Map(paths.map((steps) => [steps.join('\n'), steps]));
-  return [...distinct.values()].map((steps) => fieldPath(steps));
+function eventPaths(items: Items, columns: readonly FieldPath[]): FieldPath[] {
+  const members = new Set(
+    [...items.values()].flatMap((item) => (isObject(item) ? (eventMember(item) ?? []) : [])),
+  );
+  const names = columns.flatMap(({ steps }) => (steps.length === 1 ? steps : [])).filter(isKnownName);
+  return [...members].flatMap((member) => names.map((name) => fieldPath([member, name])));
 }

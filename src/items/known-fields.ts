@@ -69,12 +69,6 @@ export function withKnownFieldsAtTop(item: ParsedItem): ParsedItem {
   };
 }
 
-/** Full paths of the known fields; empty if they are at the top. */
-export function pathsInEvent(item: ParsedItem): string[][] {
-  const member = eventMember(item);
-  return member === undefined ? [] : KNOWN_FIELDS.map((name) => [member, name]);
-}
-
 const EVENT_ID = memberPath('eventId');
 
 export interface KnownCursor extends Cursor {

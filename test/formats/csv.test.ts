@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { csvTable, csvText } from '../../src/formats/csv.ts';
+import { CsvColumns } from '../../src/formats/csv-columns.ts';
 import type { FormatOptions } from '../../src/formats/format-options.ts';
 import { type FieldPath, parseFieldPaths } from '../../src/items/field-path.ts';
-import { print, readCsv } from '../support/outputs.ts';
+import { TimeZone, UTC } from '../../src/time/time-zone.ts';
+import { pageOf, print, readCsv } from '../support/outputs.ts';
 import { sampleSize } from '../support/seed.ts';
 import { jsonText } from './json-text.ts';
 
@@ -10,6 +13,14 @@ const csv = async (pages: string[][], more: Partial<FormatOptions> = {}, width?:
   const { text, said } = await print(pages, { ...more, format: 'csv', width });
   return { text, said };
 };
+
+const columnsOfAll = (pages: string[][], more: { format?: string; fields?: readonly FieldPath[] } = {}) => {
+  const read = async function* () {
+    for (const page of pages) yield { items: pageOf(page) };
+  };
+  return CsvColumns.ofAll({ format: 'csv', list: 'events', ...more }, read());
+};
+
 /** The cells that a spreadsheet finds in a text: a quote at the start of a cell begins a quoted part. */
 function cellsBy(separator: string, text: string): string[] {
   const cells: string[] = [];
@@ -54,6 +65,12 @@ describe('--csv', () => {
     const fields = parseFieldPaths('g,a');
     expect((await csv([items], { fields })).text).toBe(
       'g,a.b,a.c\\.d.e,a.f.h\r\n2,1,x,\r\n3,y,,true\r\n,,,\r\n',
+    );
+  });
+
+  test('gives a known field that is an object its columns in the place of the field', async () => {
+    expect((await csv([['{"x":1,"eventId":"e","createdOn":{"s":7,"ns":8}}']])).text).toBe(
+      'createdOn.s,createdOn.ns,eventId,x\r\n7,8,e,1\r\n',
     );
   });
 
@@ -126,11 +143,65 @@ describe('--csv', () => {
     ]);
   });
 
+  test('has the columns of all pages where these were read before, and warns where there are too many', async () => {
+    const printed = async (pages: string[][]) => csv(pages, { csvColumns: await columnsOfAll(pages) });
+    expect(await printed([['{"a":1}'], ['{"a":2,"b":{"c":3}}']])).toEqual({
+      text: 'a,b.c\r\n1,\r\n2,3\r\n',
+      said: [],
+    });
+    const many = (count: number) => `{${Array.from({ length: count }, (_, n) => `"f${n}":${n}`).join()}}`;
+    const { text, said } = await printed([['{"a":1}'], [many(2001)], ['{"f0":7}']]);
+    const [titles = '', , cells = '', last = ''] = text.split('\r\n');
+    expect([titles.split(',').length, titles.split(',').at(-1)]).toEqual([2001, 'f1999']);
+    expect([cells.split(',').length, last.split(',')[1]]).toEqual([2001, '7']);
+    expect(said).toEqual([
+      'warning: a later page has "f2000", which the first did not: it has no column; name the columns with --fields',
+    ]);
+    expect((await printed([[many(2001)]])).said).toEqual([]);
+  });
+
+  test('reads the pages before it prints only for CSV without --fields', async () => {
+    expect(await columnsOfAll([['{"a":1}']])).toBeInstanceOf(CsvColumns);
+    expect(await columnsOfAll([], { format: 'table' })).toBeUndefined();
+    expect(await columnsOfAll([], { fields: parseFieldPaths('a') })).toBeUndefined();
+  });
+
+  test('shows what is nested deeper than 20 names as JSON in one cell, at any depth', async () => {
+    const nested = (depth: number) => `${'{"d":'.repeat(depth)}1${'}'.repeat(depth)}`;
+    const title = Array(20).fill('d').join('.');
+    expect((await csv([[nested(20)]])).text).toBe(`${title}\r\n1\r\n`);
+    expect((await csv([[nested(21)]])).text).toBe(`${title}\r\n"{""d"":1}"\r\n`);
+    const [titles, cells = ''] = (await csv([[nested(20_000)]])).text.split('\r\n');
+    expect([titles, cells.replaceAll('""', '"')]).toEqual([title, `"${nested(19_980)}"`]);
+  });
+
   test('names the id of an event where the first page had none', async () => {
     const { said } = await csv([['{"createdOn":"x"}'], ['{"createdOn":"y","eventId":"z"}']]);
     expect(said).toEqual([
       'warning: a later page has "eventId", which the first did not: it has no column; name the columns with --fields',
     ]);
+  });
+
+  test('warns of a known field that the first page lacks, in an event inside its item too', async () => {
+    const said = async (...pages: string[][]) => (await csv(pages)).said;
+    const late = (name: string) => [
+      `warning: a later page has "${name}", which the first did not: it has no column; name the columns with --fields`,
+    ];
+    const first = ['{"record":{"eventId":"a","n":1}}'];
+    expect(await said(first, ['{"record":{"eventId":"b","publishStatus":"FAILED","n":2}}'])).toEqual(
+      late('publishStatus'),
+    );
+    expect(await said(first, ['{"eventId":"b","other":{"n":2},"record":{"eventId":"c"}}'])).toEqual([
+      ...late('other.n'),
+      'warning: later pages also have "record.eventId": they have no columns either',
+    ]);
+    expect(await said(first, ['{"record":{"eventId":"b","n":2}}'], ['{"eventId":"c"}'])).toEqual([]);
+    // Columns of the same last name show other fields.
+    const alike = ['{"record":{"eventId":"a"},"x":{"publishStatus":1},"n":1}'];
+    expect(await said(alike, ['{"record":{"eventId":"b","n":2}}'])).toEqual(late('record.n'));
+    expect(await said(alike, ['{"record":{"eventId":"b","publishStatus":"FAILED"}}'])).toEqual(
+      late('publishStatus'),
+    );
   });
 
   test('warns of the first field that only later pages have, at the end names the others, and keeps the columns', async () => {
@@ -149,13 +220,38 @@ describe('--csv', () => {
 
   test('gives items that are not objects a column', async () => {
     expect((await csv([['"text"', '[1,2]', 'null']])).text).toBe('value\r\ntext\r\n"[1,2]"\r\n""\r\n');
-    expect((await csv([['7', '{"a":1}']])).text).toBe('value,a\r\n7,\r\n,1\r\n');
+    expect(await csv([['7', '{"a":1}']])).toEqual({ text: 'value,a\r\n7,\r\n,1\r\n', said: [] });
+    expect((await csv([['7', '{"eventId":"e"}']])).text).toBe('value,eventId\r\n7,\r\n,e\r\n');
+    expect((await csv([['{}']])).text).toBe('value\r\n{}\r\n');
+  });
+
+  test('has a record without values for an item that is not an object under --fields', async () => {
+    const fields = parseFieldPaths('a,b');
+    expect((await csv([['{"a":1,"b":2}', '7', '["a"]']], { fields })).text).toBe('a,b\r\n1,2\r\n,\r\n,\r\n');
+  });
+
+  test('begins with the name and the description in other lists, and moves nothing out of a member', async () => {
+    const list = 'event-types';
+    const item = '{"sample":{"eventId":"e"},"summary":"s","extra":1,"name":"n"}';
+    const text = 'name,summary,sample.eventId,extra\r\nn,s,e,1\r\n';
+    expect((await csv([[item]], { list })).text).toBe(text);
+    expect(await csv([[item], ['{"name":"m","sample":{"eventType":"t"}}']], { list })).toEqual({
+      text: `${text}m,,,\r\n`,
+      said: [
+        'warning: a later page has "sample.eventType", which the first did not: it has no column; name the columns with --fields',
+      ],
+    });
+    expect((await csv([['"bare"']], { list })).text).toBe('name\r\nbare\r\n');
   });
 
   test('prints a header even if nothing matches', async () => {
     expect(await csv([])).toEqual({
       text: 'createdOn,publishStatus,eventType,eventId,subscriptionId\r\n',
       said: ['notice: no events match'],
+    });
+    expect(await csv([], { list: 'subscriptions', csvDelimiter: ';' })).toEqual({
+      text: 'name;description\r\n',
+      said: ['notice: no subscriptions match'],
     });
     const fields = parseFieldPaths('a,b.c');
     expect(await csv([[]], { fields })).toEqual({ text: 'a,b.c\r\n', said: ['notice: no events match'] });
@@ -191,6 +287,8 @@ describe('--csv', () => {
     [';\t=1;＝1', ";\t'=1;'＝1"],
     ['=1;=1', "'=1;'=1"],
     ['a; =1;\u00a0+1', "a;' =1;'\u00a0+1"],
+    ['a;\v=1', "a;'\v=1"],
+    ['a;V=1;\0', "a;V=1;'\0"],
   ])(
     'keeps one that parts cells at semicolons, tabs or line breaks from running %j',
     async (text, guarded) => {
@@ -221,6 +319,47 @@ describe('--csv', () => {
       }),
       { numRuns: sampleSize(100, 1000) },
     );
+  });
+
+  test('guards the texts inside an object that is one cell', async () => {
+    const fields = parseFieldPaths('a');
+    const text = async (more: Partial<FormatOptions>) =>
+      (await csv([['{"a":{"b":"x;=1"}}', '{"a":0}']], { fields, ...more })).text;
+    expect(await text({})).toBe('a\r\n"{""b"":""x;\'=1""}"\r\n0\r\n');
+    expect(await text({ csvRaw: true })).toBe('a\r\n"{""b"":""x;=1""}"\r\n0\r\n');
+  });
+
+  test('puts another delimiter between cells, and quotes the cells that hold it', async () => {
+    const items = ['{"a":"x;y","b":"x,y","c":"x\\ty"}', '{"c":1}'];
+    expect((await csv([items], { csvDelimiter: ';' })).text).toBe('a;b;c\r\n"x;y";x,y;x\ty\r\n;;1\r\n');
+    expect((await csv([items], { csvDelimiter: '\t' })).text).toBe(
+      'a\tb\tc\r\nx;y\tx,y\t"x\ty"\r\n\t\t1\r\n',
+    );
+  });
+
+  test('keeps the times of the service, and notices a zone that is not from the command line', async () => {
+    const zone = new TimeZone('Europe/Berlin');
+    const item = '{"createdOn":"2026-11-01T00:00:00Z"}';
+    const asWritten = 'createdOn\r\n2026-11-01T00:00:00Z\r\n';
+    expect(await csv([[item]], { zone })).toEqual({
+      text: asWritten,
+      said: [
+        'notice: times in CSV are as the service wrote them, in UTC; --timezone Europe/Berlin converts them',
+      ],
+    });
+    expect(await csv([[item]], { zone, csvZone: zone })).toEqual({
+      text: 'createdOn\r\n2026-11-01T01:00:00+01:00\r\n',
+      said: [],
+    });
+    expect(await csv([[item]], { zone: UTC })).toEqual({ text: asWritten, said: [] });
+    expect(await csv([[item]])).toEqual({ text: asWritten, said: [] });
+  });
+
+  test('prints a table of cells by the same rules', () => {
+    const rows = [['a;b', 'x"y', 1.5, null], [null], ['\u001b', '\n']];
+    expect(csvTable(rows, { isTerminal: false })).toBe('a;b,"x""y",1.5,\r\n""\r\n\u001b,"\n"\r\n');
+    expect(csvTable(rows, { isTerminal: true }, ';')).toBe('"a;b";"x""y";1.5;\r\n""\r\n\\u001b;"\n"\r\n');
+    expect(csvText(';=1')).toBe(";'=1");
   });
 
   test('does the same for titles', async () => {

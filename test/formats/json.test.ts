@@ -48,6 +48,10 @@ describe('--json', () => {
     expect(writes).toBe(3);
   });
 
+  test('prints an empty array if nothing matches', async () => {
+    expect((await print([[]], { format: 'json' })).text).toBe('[]\n');
+  });
+
   test('stays valid when the read fails', async () => {
     const stdout = fakeOutput();
     const writer = await createItemWriter(
@@ -151,6 +155,16 @@ describe('pretty JSON', () => {
   test('a hostile depth neither overflows nor explodes', () => {
     const depth = 20_000;
     expect(pretty('['.repeat(depth) + ']'.repeat(depth)).length).toBeLessThan(200 * depth);
+  });
+
+  test('each item is printed by itself, one after the other', async () => {
+    const { text, writes } = await print([['{"a":[1]}', '7'], ['null']], { format: 'pretty' });
+    expect([text, writes]).toEqual(['{\n  "a": [\n    1\n  ]\n}\n7\nnull\n', 3]);
+  });
+
+  test('numbers have another colour than words', () => {
+    const marked: Palette = { ...plain, dim: (text) => `<${text}>`, caution: (text) => `_${text}_` };
+    expect(pretty('[1e400,-0,null,true]', marked)).toBe('[\n  _1e400_,\n  _-0_,\n  <null>,\n  <true>\n]');
   });
 
   test('a status has the colour of its meaning', () => {
