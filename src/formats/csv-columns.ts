@@ -18,7 +18,6 @@ export class CsvColumns {
   readonly #room = { columns: Number.POSITIVE_INFINITY };
   readonly #shape = new ValueShape(this.#room);
   readonly #events: EventColumns;
-  #columns: readonly CsvColumn[] | undefined;
 
   constructor(list: ListKind, events = new EventColumns()) {
     this.#list = list;
@@ -26,8 +25,7 @@ export class CsvColumns {
   }
 
   see(items: Items): void {
-    if (this.#columns !== undefined) return;
-    if (this.#list === 'events') this.#events.see(items);
+    this.#events.see(items);
     for (const item of items.values()) this.#shape.add(shownItem(item, this.#list));
     this.#room.columns = Math.min(this.#room.columns, MAX_LATE_COLUMNS);
   }
@@ -43,16 +41,10 @@ export class CsvColumns {
     if (format !== 'csv' || fields) return undefined;
     const columns = new CsvColumns(list);
     for await (const { items } of pages) columns.see(items);
-    if (columns.#shape.members.size > 0) columns.result();
     return columns;
   }
 
   result(): readonly CsvColumn[] {
-    this.#columns ??= this.#firstColumns();
-    return this.#columns;
-  }
-
-  #firstColumns(): readonly CsvColumn[] {
     let others = columnsOf(this.#shape, itemColumn(this.#list));
     const first = this.#knownPaths().flatMap((path) => {
       const isOfPath = (column: FieldPath) => isWithin(column, path);
