@@ -227,4 +227,11 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/ids/{id-column,table-rows,received-ids}.test.ts'],
     floor: 93,
   },
+  formats: {
+    mutate: ['src/formats/{csv,csv-columns,json}.ts'],
+    tests: ['test/formats/{csv,event-columns,json}.test.ts'],
+    without:
+      'takes time in step with its size|no cell is a formula|reads back as the same|in any JSON|prints any items',
+    floor: 94,
+  },
 };
