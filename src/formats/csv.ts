@@ -2,7 +2,7 @@ import type { Output } from '../context.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import { type FieldPath, fieldPath, memberPath } from '../items/field-path.ts';
 import { FieldReader, type UseValue } from '../items/field-reader.ts';
-import { nothingFound } from '../items/item-columns.ts';
+import { BARE_ITEM, nothingFound } from '../items/item-columns.ts';
 import { Items, isObject, type ListKind } from '../items/items.ts';
 import { ARRAY, OBJECT, QUOTE, stringText, valueText } from '../items/json-scanner.ts';
 import { eventMember, isKnownName } from '../items/known-fields.ts';
@@ -53,7 +53,7 @@ export function createCsvWriter(
       isLate = false;
       const end = reader.read(bytes, at);
       if (isLate && onLate) noteLatePaths(Items.of([bytes.subarray(at, end)]), list, columns, onLate);
-      if (!hasItemColumn && bytes[at] !== OBJECT) onLate?.('an item that is not an object');
+      if (!hasItemColumn && bytes[at] !== OBJECT) onLate?.(BARE_ITEM);
       text = '';
       last = 0;
       for (column = 0; column < columns.length; column++) reader.whole(column, addCell);

@@ -1,6 +1,6 @@
 import type { Output } from '../context.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
-import { createRowReader, errorField, nothingFound } from '../items/item-columns.ts';
+import { BARE_ITEM, createRowReader, errorField, hasBareItem, nothingFound } from '../items/item-columns.ts';
 import type { Items, ListKind } from '../items/items.ts';
 import { scalarsText, valueText } from '../items/json-scanner.ts';
 import { loadWidthsFor } from '../terminal/cell-width.ts';
@@ -80,8 +80,11 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
     });
   };
   const read = (page: Items) => {
-    const late = onLate ? defaultFields([page], list, shown) : [];
-    for (const { steps } of late) onLate?.(JSON.stringify(steps.join('.')));
+    if (onLate) {
+      const late = defaultFields([page], list, shown).filter(isMember);
+      for (const { steps } of late) onLate(JSON.stringify(steps.join('.')));
+      if (fields.every(isMember) && hasBareItem(page)) onLate(BARE_ITEM);
+    }
     return readRows(page);
   };
   return { heads, read };
@@ -120,6 +123,7 @@ export function columnTitle({ text, steps }: FieldPath, fields: readonly FieldPa
 
 const isSubscription = ({ text }: FieldPath) => text === 'subscriptionId';
 const isSubscriptionId = ({ steps }: FieldPath) => steps.length === 1 && steps[0] === 'subscriptionId';
+const isMember = ({ steps }: FieldPath) => steps.length > 0;
 const isEventId = ({ steps }: FieldPath) => steps.length === 1 && steps[0] === 'eventId';
 
 const KNOWN_HEADS: ReadonlyMap<string, ColumnHead> = new Map([

@@ -46,7 +46,10 @@ function membersOf(pages: readonly Items[]): ReadonlyMap<string, boolean> {
   return names;
 }
 
-function hasBareItem(items: Items): boolean {
+/** Names such an item in a warning. */
+export const BARE_ITEM = 'an item that is not an object';
+
+export function hasBareItem(items: Items): boolean {
   for (let item = 0; item < items.count; item++) if (items.bytes[items.start(item)] !== OBJECT) return true;
   return false;
 }

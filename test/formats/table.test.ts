@@ -469,6 +469,23 @@ test.each(['table', 'markdown'] as const)(
   },
 );
 
+test.each(['table', 'markdown', 'csv'] as const)(
+  'a %s warns of a later item that is not an object, and not of an empty one',
+  async (format) => {
+    const warning = [
+      'warning: a later page has an item that is not an object, which the first did not: it has no column; name the columns with --fields',
+    ];
+    const said = async (...pages: string[][]) => (await print(pages, { format })).said;
+    expect(await said(['{"eventId":"a"}'], ['7', '[1]'])).toEqual(warning);
+    expect(await said(['{"value":"a"}'], ['7'])).toEqual(warning);
+    const known = JSON.parse(delivered('FAILED', 'a', '1a'));
+    for (const item of [known, { event: known }])
+      expect(await said([JSON.stringify(item)], ['"text"'])).toEqual(warning);
+    expect(await said(['{"eventId":"a"}'], ['{}'])).toEqual([]);
+    expect(await said(['{"eventId":"a"}', '7'], ['8', '{}'])).toEqual([]);
+  },
+);
+
 test('a resized terminal gets columns of its width, and the titles again', async () => {
   const stdout = { ...fakeOutput(80), columns: 80, text: '' };
   stdout.write = async (chunk) => {
