@@ -7,7 +7,7 @@ import { findLargestOutage, findOutage, type Outage } from '../../src/questions/
 import { type Instant, instantAt, milliseconds } from '../../src/time/instant.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/time/lengths.ts';
 import { UTC } from '../../src/time/time-zone.ts';
-import { eventSource, type HeldEvent } from './event-source.ts';
+import { eventSource, type HeldEvent } from './memory-source.ts';
 import { at, eventsOf, pageOf } from './outcome-pages.ts';
 
 const START_MS = Date.parse('2026-11-20T00:00:00Z');

@@ -11,7 +11,7 @@ import { quietSubscriptions, silencesOf, withSilence } from '../../src/questions
 import { knownInstant } from '../../src/time/instant.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/time/lengths.ts';
 import { UTC } from '../../src/time/time-zone.ts';
-import { eventSource, type HeldEvent } from './event-source.ts';
+import { eventSource, type HeldEvent } from './memory-source.ts';
 
 const NOW_MS = Date.parse('2026-11-20T12:00:00Z');
 const now = knownInstant(NOW_MS);
