@@ -157,6 +157,55 @@ describe('a table in a pipe', () => {
     ]);
   });
 
+  test('has the whole path as title where the last name is a number, or that of another column too', async () => {
+    const fields = parseFieldPaths('a.id,b.id,c.id,id.x,d.list.0,id');
+    const item = '{"a":{"id":1},"d":{"list":[2]}}';
+    expect((await lines([[item]], { fields }))[0]).toBe('a.id  b.id  c.id  x  d.list.0  id');
+    expect((await lines([['{"a":{"b":1},"b":2}']], { fields: parseFieldPaths('a.b,b') }))[0]).toBe('a.b  b');
+  });
+
+  test('shows an error once, under that title, and only of events', async () => {
+    const item = '{"name":"n","error":"gone","size":1}';
+    expect(await lines([[item]])).toEqual(['name  error  size', 'n     gone      1']);
+    const inside = '{"name":"n","delivery":{"lastError":"gone"}}';
+    expect(await lines([[inside]])).toEqual(['name  error', 'n     gone']);
+    expect(await lines([[inside]], { list: 'subscriptions' })).toEqual(['name', 'n']);
+  });
+
+  test('has the column of the customer once, before that of the subscription, if an event has one', async () => {
+    const nameField = { text: 'customer', steps: ['customer'] };
+    const titles = async (...items: string[]) => (await lines([items], { nameField }))[0];
+    const event = '{"eventType":"t","subscriptionId":"s"}';
+    expect(await titles(event, event.replace('{', '{"customer":"c",'))).toBe(
+      'eventType  for  subscriptionId',
+    );
+    expect(await titles(event)).toBe('eventType  subscriptionId');
+    expect(await titles('{"eventType":"t","customer":"c"}')).toBe('eventType  for');
+    expect(await titles('{"customer":"c","n":1}')).toBe('for  n');
+  });
+
+  test('has the address after the id of its subscription, and none where it is unknown', async () => {
+    const names = {
+      learn: async () => {},
+      labelOf: (id: string) => (id === 's' ? 'hooks.example' : undefined),
+    };
+    const items = ['{"eventType":"t","subscriptionId":"r"}', '{"subscriptionId":"s"}', '{"eventType":"u"}'];
+    expect(await lines([items], { names })).toEqual([
+      'eventType  subscriptionId  address',
+      't          r               -',
+      '-          s               hooks.example',
+      'u          -               -',
+    ]);
+    expect(await lines([items], { names, width: 80 })).toEqual([
+      'eventType  address',
+      't          r',
+      '-          hooks.example',
+      'u          -',
+    ]);
+    expect((await lines([items.slice(0, 1)], { names }))[0]).toBe('eventType  subscriptionId');
+    expect((await lines([items], { names, list: 'subscriptions' }))[0]).not.toContain('address');
+  });
+
   test('says that nothing matches, only on standard error', async () => {
     expect(await print([[]])).toMatchObject({ text: '', said: ['notice: no events match'] });
     expect(await print([], { list: 'event-types' })).toMatchObject({
@@ -319,6 +368,27 @@ describe('a table on a terminal', () => {
     expect((await lines([failed], { width: 60, constant }))[1]).toContain('  FAILED   ');
     // Rows to come may have another.
     expect((await print([failed], { width: 20 })).said[0]).toContain('columns left out: publishStatus, ');
+  });
+
+  test('shows 4000 characters of a text', async () => {
+    const row = async (length: number, width?: number) =>
+      (await lines([[`{"eventType":"${'x'.repeat(length)}"}`]], { width }))[1];
+    expect(await row(4000, 5000)).toBe('x'.repeat(4000));
+    expect(await row(4001, 5000)).toBe(`${'x'.repeat(4000)}…`);
+    expect(await row(4001)).toBe('x'.repeat(4001));
+  });
+
+  test('keeps the id of an event that was asked for by its id', async () => {
+    const first = async (isById: boolean) => (await lines([events], { width: 60, isById }))[0];
+    expect(await first(true)).toContain('eventId');
+    expect(await first(false)).not.toContain('eventId');
+  });
+
+  test('ends with how many were printed, on a terminal only', async () => {
+    const note = (count: number) => ({ facts: [`${count} events`, 'more'], command: 'hooktrail' });
+    const pages = [events, events.slice(0, 1)];
+    expect((await print(pages, { width: 200, note })).said).toEqual(['notice: 3 events']);
+    expect((await print(pages, { note })).said).toEqual([]);
   });
 
   test('cuts an id below 80 columns only, under the same title', async () => {
