@@ -29,6 +29,8 @@ export interface Cursor {
   text(path: number): string | undefined;
 }
 
+export type CursorPath = Pick<FieldPath, 'steps'>;
+
 class Step {
   readonly quoted: Buffer;
   readonly place: number;
@@ -44,8 +46,10 @@ class Step {
   }
 
   to(name: string): Step {
-    const step = this.byName.get(name) ?? new Step(name, this.next.length);
-    if (step.place === this.next.length) this.next.push(step);
+    const known = this.byName.get(name);
+    if (known) return known;
+    const step = new Step(name, this.next.length);
+    this.next.push(step);
     this.byName.set(name, step);
     return step;
   }
@@ -80,7 +84,7 @@ export interface CreateCursorOptions {
 
 /** Literal paths: short names match only at the top. Of duplicate members the last one counts. */
 export function createExactCursor(
-  paths: readonly FieldPath[],
+  paths: readonly CursorPath[],
   { onOther, onObject, texts, shown = paths.length }: CreateCursorOptions = {},
 ): Cursor {
   const starts = new Int32Array(paths.length);
@@ -134,7 +138,8 @@ export function createExactCursor(
       const first = bytes[nameEnd + 1];
       if (onOther && text === undefined && first !== NULL && !(next && (next.isShown || first === OBJECT)))
         onOther(bytes, nameStart, nameEnd);
-      const known = onObject && first === OBJECT && step === root ? onObject(nameEnd + 1) : undefined;
+      const isMember = step === root && text === undefined;
+      const known = onObject && isMember && first === OBJECT ? onObject(nameEnd + 1) : undefined;
       if (next) {
         forget(next);
         expected = next.place + 1;

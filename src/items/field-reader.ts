@@ -1,6 +1,12 @@
 import type { TimeZone } from '../time/time-zone.ts';
 import { type Derive, derivationFacts, derive } from './derived-values.ts';
-import { type CreateCursorOptions, type Cursor, createExactCursor, MISSING } from './field-cursor.ts';
+import {
+  type CreateCursorOptions,
+  type Cursor,
+  type CursorPath,
+  createExactCursor,
+  MISSING,
+} from './field-cursor.ts';
 import { EACH, type FieldPath, memberPath, type Walk } from './field-path.ts';
 import { jsonInText } from './json-in-text.ts';
 import { ARRAY, OBJECT, QUOTE, readEach, stringEnd, stringText, valueEnd } from './json-scanner.ts';
@@ -22,12 +28,10 @@ export class FieldReader {
   readonly #createdOn: number | undefined;
   readonly #texts: (Buffer | undefined)[];
   #page: Buffer = NO_BYTES;
-  #itemStart = 0;
-  #itemEnd = 0;
 
   /** `zone` is for hours and weekdays; `onOther` as for `createExactCursor`. */
   constructor(paths: readonly FieldPath[], zone: TimeZone, onOther?: CreateCursorOptions['onOther']) {
-    const all = [...paths];
+    const all: CursorPath[] = [...paths];
     this.#ways = paths.map(({ walk }) => walk && wayOf(walk, zone, all));
     const needsCreation = paths.some(
       ({ walk }) => walk?.derivation !== undefined && derivationFacts(walk.derivation).needsCreation,
@@ -39,9 +43,7 @@ export class FieldReader {
 
   read(bytes: Buffer, at: number): number {
     this.#page = bytes;
-    this.#itemStart = at;
-    this.#itemEnd = this.#cursor.read(bytes, at);
-    return this.#itemEnd;
+    return this.#cursor.read(bytes, at);
   }
 
   /**
@@ -96,7 +98,7 @@ export class FieldReader {
   }
 
   readonly #readCreatedOn = (): string | undefined =>
-    this.#createdOn === undefined ? undefined : this.#cursor.text(this.#createdOn);
+    this.#createdOn === undefined ? undefined : this.text(this.#createdOn);
 
   #useFound(place: number, use: UseValue): void {
     const { starts, ends } = this.#cursor;
@@ -105,10 +107,6 @@ export class FieldReader {
 
   #go({ first, lists, derive }: Way, use: UseValue): boolean {
     const useDerived = derive ? deriving(derive, use, this.#readCreatedOn) : use;
-    if (first === ITEM) {
-      useDerived(this.#page, this.#itemStart, this.#itemEnd);
-      return false;
-    }
     if (lists.length === 0) {
       this.#useFound(first, useDerived);
       return false;
@@ -121,28 +119,24 @@ export class FieldReader {
   }
 }
 
-/** Instead of an index: the item itself. */
-const ITEM = -1;
-
 interface Way {
-  /** Index of the steps before the first `[]` among the cursor's paths, or `ITEM`. */
+  /** Index of the steps before the first `[]` among the cursor's paths. */
   readonly first: number;
   readonly lists: readonly ElementCursor[];
   readonly derive: Derive | undefined;
 }
 
-function wayOf({ steps, derivation }: Walk, zone: TimeZone, paths: FieldPath[]): Way {
-  const [first = [], ...others] = partedAtLists(steps);
-  const place = first.length === 0 ? ITEM : paths.push({ text: '', steps: first }) - 1;
+function wayOf({ steps, derivation }: Walk, zone: TimeZone, paths: CursorPath[]): Way {
+  const [first, ...others] = partedAtLists(steps);
   return {
-    first: place,
+    first: paths.push({ steps: first }) - 1,
     lists: others.map((inElement) => new ElementCursor(inElement)),
     derive: derivation && derive(derivation, zone),
   };
 }
 
-function partedAtLists(steps: Walk['steps']): string[][] {
-  const parts: string[][] = [[]];
+function partedAtLists(steps: Walk['steps']): [string[], ...string[][]] {
+  const parts: [string[], ...string[][]] = [[]];
   for (const step of steps)
     if (step === EACH) parts.push([]);
     else parts.at(-1)?.push(step);
@@ -170,9 +164,8 @@ class ElementCursor {
   readonly #inText: Cursor;
 
   constructor(steps: readonly string[]) {
-    const path = { text: '', steps };
-    this.#onPage = createExactCursor([path], { texts: this.#texts });
-    this.#inText = createExactCursor([path]);
+    this.#onPage = createExactCursor([{ steps }], { texts: this.#texts });
+    this.#inText = createExactCursor([{ steps }]);
   }
 
   find({ bytes, isInText }: FoundValue, at: number): FoundValue & { readonly behind: number } {

@@ -1,5 +1,11 @@
-import { type CreateCursorOptions, type Cursor, createExactCursor, MISSING } from './field-cursor.ts';
-import { type FieldPath, memberPath } from './field-path.ts';
+import {
+  type CreateCursorOptions,
+  type Cursor,
+  type CursorPath,
+  createExactCursor,
+  MISSING,
+} from './field-cursor.ts';
+import { memberPath } from './field-path.ts';
 import { FILTER_FIELDS, type FilterField } from './filter-keys.ts';
 import { isObject } from './items.ts';
 import type { JsonScanner } from './json-scanner.ts';
@@ -83,11 +89,11 @@ export interface KnownCursor extends Cursor {
 type KnownCursorOptions = Pick<CreateCursorOptions, 'onOther' | 'texts'>;
 
 /** Short names match known fields anywhere in the item. Use `FieldReader` for paths that users write. */
-export function createCursor(paths: readonly FieldPath[], options: KnownCursorOptions = {}): Cursor {
+export function createCursor(paths: readonly CursorPath[], options: KnownCursorOptions = {}): Cursor {
   return paths.some(isKnownPath) ? createKnownCursor(paths, options) : createExactCursor(paths, options);
 }
 
-function isKnownPath({ steps }: FieldPath): boolean {
+function isKnownPath({ steps }: CursorPath): boolean {
   return steps.length === 1 && isKnownName(steps[0] as string);
 }
 
@@ -96,13 +102,11 @@ function isKnownPath({ steps }: FieldPath): boolean {
  * an item with its fields in a member, members are read in the same pass.
  */
 export function createKnownCursor(
-  paths: readonly FieldPath[],
+  paths: readonly CursorPath[],
   { onOther, texts }: KnownCursorOptions = {},
 ): KnownCursor {
   const known = [...paths.entries()].flatMap(([index, path]) => (isKnownPath(path) ? [{ index, path }] : []));
-  const ownId = paths.findIndex(({ steps }) => steps.length === 1 && steps[0] === 'eventId');
-  const isIdRequested = ownId >= 0;
-  const idAt = isIdRequested ? ownId : paths.length;
+  const isIdRequested = known.some(({ path }) => path.steps[0] === 'eventId');
   const inMember = createExactCursor([EVENT_ID, ...known.map(({ path }) => path)]);
   const heldStarts = new Int32Array(known.length);
   const heldEnds = new Int32Array(known.length);
@@ -127,14 +131,14 @@ export function createKnownCursor(
     }
     return end;
   };
-  const cursor = createExactCursor(isIdRequested ? paths : [...paths, EVENT_ID], {
+  const cursor = createExactCursor([...paths, EVENT_ID], {
     onOther,
     texts,
     onObject: readMember,
     shown: paths.length,
   });
   const { starts, ends } = cursor;
-  const hasTextId = () => isTextAt(page, starts[idAt] as number);
+  const hasTextId = () => isTextAt(page, starts[paths.length] as number);
   const isComplete = () => known.every(({ index }) => !isAbsent(page, starts[index] as number));
   const takeHeldFields = () => {
     for (const [field, { index }] of known.entries()) {

@@ -94,6 +94,7 @@ describe('a path into a text that is JSON', () => {
   test.each([
     ['compact', JSON.stringify(inside)],
     ['indented', `\n${JSON.stringify(inside, undefined, 2)} `],
+    ['after a space', ` ${JSON.stringify(inside)}`],
   ])('goes on to any depth, %s', (_, body) => {
     expect(whole({ body }, 'body.order.currency')).toBe('EUR');
     expect(whole({ body }, 'body.order.lines.1.sku')).toBe('B');
@@ -117,15 +118,33 @@ describe('a path into a text that is JSON', () => {
     expect(whole({ body }, 'body.message.id')).toBe(GONE);
     expect(whole({ body }, 'body.message[]')).toBe(GONE);
     expect(whole({ body }, 'body.list[][]')).toEqual([]);
+    expect(whole({ body: '["[1]"]' }, 'body[][]')).toEqual([]);
+    expect(whole({ body: '[{"m":"{\\"id\\":1}"}]' }, 'body[].m.id')).toEqual([null]);
+    expect(whole({ list: [{ body }] }, 'list[].body.list[][]')).toEqual([]);
+    expect(whole({ list: [{ tags: ['[1,2]'] }] }, 'list[].tags[][]')).toEqual([1, 2]);
+    expect(whole({ list: [body, '[1]', 'x'] }, 'list[].message')).toEqual(['{"id":1}', null, null]);
   });
 
-  test.each(['{', '{"a":1', '{"a":1} x', '[1', 'a', '', ' ', '{a:1}', '"a"', '1', 'null', '\\u007b'])(
-    'leads nowhere in the text %j',
-    (body) => {
-      expect(whole({ body }, 'body.a')).toBe(GONE);
-      expect(whole({ body }, 'body[]')).toBe(GONE);
-    },
-  );
+  test.each([
+    '{',
+    '{"a":1',
+    '{"a":1} x',
+    ' 1',
+    ' "a"',
+    ' [1',
+    '[1',
+    'a',
+    '',
+    ' ',
+    '{a:1}',
+    '"a"',
+    '1',
+    'null',
+    '\\u007b',
+  ])('leads nowhere in the text %j', (body) => {
+    expect(whole({ body }, 'body.a')).toBe(GONE);
+    expect(whole({ body }, 'body[]')).toBe(GONE);
+  });
 
   test('the last member of a name counts, whichever of them is a text', () => {
     const path = parseFieldPath('body.a', '--by');
@@ -154,6 +173,101 @@ describe('a path into a text that is JSON', () => {
       ['two', 'on the page', 't'],
       ['three', 'in another', 'u'],
     ]);
+  });
+});
+
+describe('a name in an item', () => {
+  test('is read however its characters are written', () => {
+    const name = 'a"b\\é';
+    const path = fieldPath([name, 'c']);
+    for (const written of [JSON.stringify(name), '"\\u0061\\"b\\u005c\\u00e9"'])
+      expect(read(`{"x":0,${written}:{"d":1,"\\u0063":2}}`, path).whole).toBe(2);
+  });
+
+  test('is read in any order, among many paths and members whose names begin alike', () => {
+    const names = ['a', 'ab', 'abc', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    for (const count of [3, 8, 9, 10]) {
+      const paths = names.slice(0, count).flatMap((name) => [fieldPath([name]), fieldPath(['in', name])]);
+      const reader = new FieldReader(paths, UTC);
+      for (const order of [names, names.toReversed(), ['x', 'abcd', ...names.toSorted().reverse()]]) {
+        const members = Object.fromEntries(order.map((name) => [name, name]));
+        reader.read(Buffer.from(JSON.stringify({ ...members, in: members })), 0);
+        const found = paths.map((_, field) => collected((use) => reader.whole(field, use))[0]);
+        expect(found).toEqual(names.slice(0, count).flatMap((name) => [name, name]));
+      }
+    }
+  });
+});
+
+test('the characters of a value are those of a text on the page', () => {
+  const paths = ['a', 'eventId', 'body.a', 'a:length', 'list[]'].map((text) => parseFieldPath(text, '--by'));
+  const reader = new FieldReader(paths, UTC);
+  const textsIn = (item: string) => {
+    const bytes = Buffer.from(`"${item}`);
+    reader.read(bytes, 1);
+    return paths.map((_, field) => reader.text(field));
+  };
+  expect(textsIn('{"a":"\\u00e9\\n","d":{"eventId":"e"},"body":{"a":"b"}}')).toEqual([
+    'é\n',
+    'e',
+    'b',
+    undefined,
+    undefined,
+  ]);
+  expect(textsIn('{"a":1,"eventId":null,"body":"{\\"a\\":\\"b\\"}","a:length":"l","list":["x"]}')).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    'l',
+    undefined,
+  ]);
+  expect(textsIn('{}')).toEqual(paths.map(() => undefined));
+});
+
+describe('members that no path shows', () => {
+  const othersOf = (item: unknown, ...paths: readonly string[]) => {
+    const others: string[] = [];
+    const reader = new FieldReader(
+      paths.map((text) => parseFieldPath(text, '--by')),
+      UTC,
+      (bytes, start, end) => others.push(bytes.toString('utf8', start, end)),
+    );
+    reader.read(Buffer.from(JSON.stringify(item)), 0);
+    return others;
+  };
+
+  test('are those with a value, on the way to others only if they are not objects', () => {
+    const item = { a: 1, b: { c: 1, d: 2, e: null }, f: null, g: { h: 1 }, i: [] };
+    expect(othersOf(item, 'a', 'b.c')).toEqual(['"d"', '"g"', '"i"']);
+    expect(othersOf({ b: 7, a: 1 }, 'a', 'b.c')).toEqual(['"b"']);
+    expect(othersOf({ b: { c: 1 } }, 'b', 'b.c')).toEqual([]);
+    expect(othersOf(item, 'a', 'b', 'g', 'i')).toEqual([]);
+    expect(othersOf({ body: '{"a":1,"b":2}' }, 'body', 'body.a')).toEqual([]);
+  });
+});
+
+describe('an item that is a text', () => {
+  const createdOn = '2026-11-20T12:00:00Z';
+  const paths = ['eventId', 'note', 'at:delay'].map((text) => parseFieldPath(text, '--by'));
+  const valuesIn = (reader: FieldReader, item: unknown) => {
+    const bytes = Buffer.from(`[${JSON.stringify(item)}]`);
+    expect(reader.read(bytes, 1)).toBe(bytes.length - 1);
+    return paths.map((_, field) => collected((use) => reader.whole(field, use))[0]);
+  };
+
+  test.each([...Array(12).keys()])('has no event in a member, with a note of %i quotes', (length) => {
+    const note = '"'.repeat(length);
+    const event = { at: createdOn, eventId: 'e', createdOn };
+    const reader = new FieldReader(paths, UTC);
+    for (const item of [
+      { note, d: event },
+      { d: event, note },
+      { note, ...event },
+    ]) {
+      expect(valuesIn(reader, JSON.stringify(item))[1]).toBe(note);
+      expect(valuesIn(reader, { d: event, at: createdOn })).toEqual(['e', GONE, 0]);
+    }
+    expect(valuesIn(reader, JSON.stringify({ d: event, note }))).toEqual([GONE, note, GONE]);
   });
 });
 
@@ -193,6 +307,8 @@ describe('what is derived of a field', () => {
     ['@ann', GONE],
     ['a@b@c', GONE],
     ['ann@', GONE],
+    ['see https://harbour.example', GONE],
+    [['ann@harbour.example'], GONE],
     ['write to ann@harbour.example', GONE],
     ['', GONE],
     [7, GONE],
@@ -211,6 +327,7 @@ describe('what is derived of a field', () => {
     ['2026-11-20 23:30:00', 23, 'Friday', 23, 'Friday'],
     ['2026-11-20 23:30:00+00', 23, 'Friday', 0, 'Saturday'],
     ['2026-02-30T00:00:00Z', GONE, GONE, GONE, GONE],
+    ['2026-11', GONE, GONE, GONE, GONE],
     ['noon', GONE, GONE, GONE, GONE],
     [1_795_000_000, GONE, GONE, GONE, GONE],
   ])('the hour and the weekday of %j, in UTC and in Berlin', (createdOn, hour, weekday, there, dayThere) => {
