@@ -44,6 +44,12 @@ export const CORES: Readonly<Record<string, Core>> = {
       'a text that was made of a condition|a condition of 500,000 characters|exactly if it holds for one of its elements',
     floor: 94,
   },
+  'field-paths': {
+    mutate: ['src/items/field-path.ts'],
+    tests: ['test/items/field-path.test.ts'],
+    without: 'which hooktrail help filters describes|in linear time',
+    floor: 96,
+  },
   columns: {
     mutate: ['src/items/{item-columns,time-column}.ts'],
     tests: ['test/items/{item-columns,time-column}.test.ts'],

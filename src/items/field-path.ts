@@ -54,22 +54,19 @@ export function memberPath(name: string): FieldPath {
 
 /** The text parses to the same path. */
 export function fieldPath(steps: readonly PathStep[], derivation?: Derivation): FieldPath {
-  const behind = derivation === undefined ? '' : `:${derivation}`;
-  const isOfItem = derivation === 'size';
   const text = textOf(steps, derivation, escapedName);
-  const names: string[] = isOfItem ? ['item'] : [];
+  const names: string[] = derivation === 'size' ? ['item'] : [];
   for (const step of steps)
-    if (step === EACH) names.push(`${names.pop() ?? ''}[]`);
+    if (step === EACH) names.push(`${names.pop()}[]`);
     else names.push(step);
-  if (behind !== '') names.push((names.pop() ?? '') + behind);
+  if (derivation !== undefined) names.push(`${names.pop()}:${derivation}`);
   const isPlain = derivation === undefined && !steps.includes(EACH);
   return { text, steps: names, ...(isPlain ? {} : { walk: { steps, derivation } }) };
 }
 
 /** Escapes what an operator could be mistaken for. */
 export function pathText({ steps, walk }: Pick<FieldPath, 'steps' | 'walk'>): string {
-  if (walk) return textOf(walk.steps, walk.derivation, nameInCondition);
-  return textOf(steps, undefined, nameInCondition);
+  return textOf(walk?.steps ?? steps, walk?.derivation, nameInCondition);
 }
 
 function textOf(
@@ -115,7 +112,7 @@ function lettersOf(text: string): Letter[] {
 function nameOf(letters: readonly Letter[]): string {
   const isEmpty = letters.slice(0, 2).join('') === EMPTY_NAME && /^[[:]?$/.test(letters[2] ?? '');
   const named = isEmpty ? letters.slice(2) : letters;
-  return named.map((letter) => letter.replace(/^\\(?=[\s\S])/, '')).join('');
+  return named.map((letter) => letter.replace('\\', '')).join('');
 }
 
 /** White space needs a backslash only at the ends of a name. */
@@ -124,8 +121,8 @@ function withoutNeedlessEscapes(letters: readonly Letter[]): string {
   return letters
     .map((letter, at) => {
       const isAtEnd = isNameEnd(letters[at - 1]) || isNameEnd(letters[at + 1]);
-      const isNeeded = /^\\(?:[\\.,[\]:"]|$)/.test(letter) || (isAtEnd && /^\\\s$/.test(letter));
-      return isNeeded ? letter : letter.replace(/^\\/, '');
+      const isNeeded = /\\[\\.,[\]:"]/.test(letter) || (isAtEnd && /\s/.test(letter));
+      return isNeeded ? letter : letter.replace('\\', '');
     })
     .join('');
 }

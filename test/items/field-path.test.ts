@@ -3,7 +3,15 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { UsageError } from '../../src/errors.ts';
 import { FIELD_DERIVATIONS } from '../../src/items/derived-values.ts';
-import { EACH, fieldPath, parseFieldPath, parseFieldPaths, pathText } from '../../src/items/field-path.ts';
+import {
+  EACH,
+  fieldPath,
+  isOfZone,
+  type PathStep,
+  parseFieldPath,
+  parseFieldPaths,
+  pathText,
+} from '../../src/items/field-path.ts';
 
 test.each(FIELD_DERIVATIONS)('a field ends in :%s, which hooktrail help filters describes', async (name) => {
   expect(parseFieldPath(`a.b:${name}`, '--by').walk).toEqual({ steps: ['a', 'b'], derivation: name });
@@ -29,8 +37,38 @@ describe('--fields', () => {
       'a\\.b',
       '\\ c',
     ]);
-    expect(steps('"",a."".b,"a"')).toEqual([[''], ['a', '', 'b'], ['"a"']]);
+    expect(steps('"",a."".b,"a",""b')).toEqual([[''], ['a', '', 'b'], ['"a"'], ['""b']]);
     expect(parseFieldPath('""[]:length', '--by').walk).toEqual({ steps: ['', EACH], derivation: 'length' });
+  });
+
+  test('keeps only the backslashes that a name needs', () => {
+    const texts = (typed: string) => parseFieldPaths(typed).map(({ text }) => text);
+    expect(texts('\\a\\-b,\\"\\"c,a\\:b,x\\[\\]')).toEqual(['a-b', '\\"\\"c', 'a\\:b', 'x\\[\\]']);
+    expect(texts('a\\ ,b.\\ c.\\ ,\\ []')).toEqual(['a\\ ', 'b.\\ c.\\ ', '\\ []']);
+    expect(texts('a\\.\\ b,c\\ d')).toEqual(['a\\. b', 'c d']);
+  });
+
+  test.each([
+    ['', 'a field name is empty'],
+    ['a,,b', 'a field name is empty'],
+    ['a, ', 'a field name is empty'],
+    ['.', "a part of '.' is empty"],
+    ['a..b', "a part of 'a..b' is empty"],
+    ['ab\\', "'ab\\' ends in a lone backslash"],
+    ['b,a', 'a is named twice', 'b,a,.a'],
+    ['x', 'a path has at most 1000 steps', Array(1001).fill('a').join('.')],
+  ])('refuses %j: %s', (short, why, typed = short) => {
+    expect(() => parseFieldPaths(typed)).toThrow(
+      expect.objectContaining({
+        message: `--fields: invalid value '${typed}': ${why}`,
+        next: 'name fields as in eventId, payload.customer.id or lines[].sku; write a dot inside a name as \\.',
+      }),
+    );
+  });
+
+  test('takes a path of 1000 steps', () => {
+    const names = Array<string>(1000).fill('a');
+    expect(steps(names.join('.'))).toEqual([names]);
   });
 
   test("takes jq's form of a path, with a dot in front", () => {
@@ -59,25 +97,25 @@ describe('--fields', () => {
 });
 
 /** Names that a path has to escape, among others. */
-const names = fc.oneof(
-  fc.string({ unit: 'binary' }),
-  fc.constantFrom(
+const ODD_NAMES = [
+  ...[
     '',
     '""',
     '""x',
+    'x""',
     'lines[]',
     '[',
     ']',
     '[]',
     'a:length',
+    'a:delay',
     'item:size',
     ':hour',
     'dc:title',
-    'a.b',
-    '\\',
-    ' ',
-  ),
-);
+  ],
+  ...['a.b', '\\', '\\\\', ' ', ' a', 'a ', 'a b', 'a,b', 'a=b'],
+];
+const names = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(...ODD_NAMES));
 
 describe('a path through lists and to what is derived', () => {
   const walkOf = (text: string) => parseFieldPath(text, '--by').walk;
@@ -124,6 +162,31 @@ describe('a path through lists and to what is derived', () => {
     expect(() => parseFieldPaths('a[],b,a[]')).toThrow('a[] is named twice');
   });
 
+  test.each(ODD_NAMES)('the text of a path with the name %j is read as the same path', (name) => {
+    const paths: PathStep[][] = [[name], ['a', name], [name, 'a'], [name, EACH], ['a', EACH, name]];
+    for (const steps of paths)
+      for (const derivation of [undefined, 'length'] as const) {
+        const path = fieldPath(steps, derivation);
+        expect(parseFieldPath(path.text, '--by')).toEqual(path);
+        const { steps: names, walk } = parseFieldPath(pathText(path), '--by');
+        expect({ steps: names, walk }).toEqual({ steps: path.steps, walk: path.walk });
+      }
+  });
+
+  test('depends on the zone if it is derived from its clock', () => {
+    const isZoned = (text: string) => isOfZone(parseFieldPath(text, '--by'));
+    expect(['a:hour', 'a[].b:weekday'].map(isZoned)).toEqual([true, true]);
+    const others = ['a', 'a[]', 'a:length', 'a:delay', 'a:domain', 'item:size'];
+    expect(others.map(isZoned)).toEqual(others.map(() => false));
+  });
+
+  test('is one path, whose comma is part of a name', () => {
+    expect(() => parseFieldPath('a,b', '--by')).toThrow(
+      "--by: invalid value 'a,b': one field is expected; a comma inside a name is written \\,",
+    );
+    expect(parseFieldPath('a\\,b', '--by').steps).toEqual(['a,b']);
+  });
+
   test('the text of any path is read as the same path', () => {
     const steps = fc.array(fc.oneof(names, fc.constant(EACH)), { minLength: 1 });
     fc.assert(
@@ -134,7 +197,8 @@ describe('a path through lists and to what is derived', () => {
         (first, others, derivation) => {
           const path = fieldPath([first, ...others], derivation);
           expect(parseFieldPath(path.text, '--by')).toEqual(path);
-          expect(parseFieldPath(pathText(path), '--by')).toMatchObject({ steps: path.steps });
+          const { text: _, ...read } = parseFieldPath(pathText(path), '--by');
+          expect({ text: path.text, ...read }).toEqual(path);
         },
       ),
     );
@@ -160,7 +224,9 @@ describe('a bracket that is not part of []', () => {
     ['lines[]?.sku', 'lines[].sku'],
     ['lines[]sku', 'lines[].sku'],
     ['lines[ ].sku', 'lines[].sku'],
-    ["a['b'].c", 'a.b.c'],
+    ['lines[ 12 ]', 'lines.12'],
+    ['$[0].a', '.0.a'],
+    ["a['bc'].d", 'a.bc.d'],
     ['[].a', 'a'],
     ['.[].a', '.a'],
   ])('%s is corrected to %s', (typed, meant) => {
@@ -170,20 +236,37 @@ describe('a bracket that is not part of []', () => {
     expect(correction).toEqual({ typed, meant });
   });
 
-  test.each(['[', ']', '[]', '.[]', 'a[', 'a]', 'a[b]', 'a][', 'a[[]]', 'a[0', `a["${'b.c'}"]`, 'a[$(x)]'])(
-    '%s is an error that says how to write a path',
-    (typed) => {
-      const { message, next, correction } = failureOf(typed);
-      const path = typed.replace(/^\./, '');
-      expect(message).toBe(
-        `--by: invalid value '${typed}': '${path}' has a bracket other than [] after a name`,
-      );
-      expect(next).toBe(
-        'use lines[].sku for every element, lines.0.sku for the first; write a bracket inside a name as \\[',
-      );
-      expect(correction).toBeUndefined();
-    },
-  );
+  test.each([
+    '[',
+    ']',
+    '[]',
+    '.[]',
+    'a[',
+    'a]',
+    'a[b]',
+    'a][',
+    'a[[]]',
+    'ab]',
+    'a[0',
+    `a["${'b.c'}"]`,
+    'a[$(x)]',
+  ])('%s is an error that says how to write a path', (typed) => {
+    const { message, next, correction } = failureOf(typed);
+    const path = typed.replace(/^\./, '');
+    expect(message).toBe(
+      `--by: invalid value '${typed}': '${path}' has a bracket other than [] after a name`,
+    );
+    expect(next).toBe(
+      'use lines[].sku for every element, lines.0.sku for the first; write a bracket inside a name as \\[',
+    );
+    expect(correction).toBeUndefined();
+  });
+
+  test('is corrected in a text of at most 500 characters', () => {
+    const typed = (characters: number) => `${'a'.repeat(characters - 3)}[0]`;
+    expect(failureOf(typed(500)).correction?.meant).toBe(`${'a'.repeat(497)}.0`);
+    expect(failureOf(typed(501)).correction).toBeUndefined();
+  });
 
   test.each([
     '['.repeat(200_000),

@@ -1,12 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { memberPath, parseFieldPaths } from '../../src/items/field-path.ts';
-import { Items, isObject } from '../../src/items/items.ts';
+import { Items } from '../../src/items/items.ts';
+import { JsonScanner, valueEnd } from '../../src/items/json-scanner.ts';
 import {
   createCursor,
   createKnownCursor,
+  eventMember,
   KNOWN_FIELDS,
   knownValues,
+  recordOffsets,
   withKnownFieldsAtTop,
 } from '../../src/items/known-fields.ts';
 import { identified } from '../../src/paging/page.ts';
@@ -69,13 +72,58 @@ const CASES: readonly (readonly [what: string, item: object, known: object])[] =
   ],
   ['at the top, where the member is a text', { eventData: 'eventId', createdOn: 'c' }, { createdOn: 'c' }],
   ['at the top, where the member is null', { eventData: null, createdOn: 'c' }, { createdOn: 'c' }],
+  [
+    'at the top, where it has an id and so have two members',
+    { eventId: 'e', a: { eventId: 'i', createdOn: 'i' }, b: { eventId: 'j' } },
+    { eventId: 'e' },
+  ],
   ['nowhere, where they lie two levels down', { a: { b: { eventId: 'e' } } }, {}],
   ['nowhere, where they lie in a list', { a: [{ eventId: 'e' }] }, {}],
 ];
 
 test.each(CASES)('known fields are %s', (_, item, known) => {
   expect(found(item)).toEqual(known);
-  expect(knownValues(item as Record<string, unknown>)).toEqual(known);
+  expect(knownValues(item as Record<string, unknown>)).toStrictEqual(known);
+});
+
+test('known fields are these, in the order of tables', () => {
+  expect(KNOWN_FIELDS).toEqual(['createdOn', 'publishStatus', 'eventType', 'eventId', 'subscriptionId']);
+});
+
+test.each(CASES)('a cursor for one known field finds it %s', (_, item, known) => {
+  const bytes = Buffer.from(JSON.stringify(item));
+  for (const name of KNOWN_FIELDS) {
+    const cursor = createCursor([memberPath('other'), memberPath(name)]);
+    // Once more, after an item with its fields in a member.
+    for (const before of [FLAT, PUBLISHED]) {
+      cursor.read(Buffer.from(JSON.stringify(before)), 0);
+      expect(cursor.read(bytes, 0)).toBe(bytes.length);
+      const [, start = -1] = cursor.starts;
+      const value = start < 0 ? undefined : JSON.parse(bytes.toString('utf8', start, cursor.ends[1]));
+      expect(value).toEqual((known as Record<string, unknown>)[name]);
+    }
+  }
+});
+
+test('a path that only begins with a known name, or an object deeper down, is not the event', () => {
+  const cursor = createCursor(parseFieldPaths('createdOn.x,eventId.y,a.b.c,eventType'));
+  const read = (item: unknown) => {
+    const bytes = Buffer.from(JSON.stringify(item));
+    cursor.read(bytes, 0);
+    return [...cursor.starts]
+      .slice(0, 4)
+      .map((start, path) => (start < 0 ? '' : bytes.toString('utf8', start, cursor.ends[path])));
+  };
+  const inner = { eventId: 'e', createdOn: { x: 1 }, eventType: 'T' };
+  expect(read({ d: inner })).toEqual(['', '', '', '"T"']);
+  expect(read({ d: { ...inner, eventId: { y: 1 } } })).toEqual(['', '', '', '']);
+  expect(read({ a: { b: { c: 1, ...inner } } })).toEqual(['', '', '1', '']);
+  expect(read({ a: { b: { ...inner, c: 2 } }, d: { ...inner, eventType: 'U' } })).toEqual([
+    '',
+    '',
+    '2',
+    '"U"',
+  ]);
 });
 
 test('a cursor goes from items of one shape to the other, and back', () => {
@@ -143,8 +191,35 @@ describe('the event inside a record', () => {
     ['{"eventId":"e","eventData":{"eventId":"f"}}', '{"eventId":"e","eventData":{"eventId":"f"}}'],
     ['{"a":{"eventId":"e"},"b":{"eventId":"f"}}', '{"a":{"eventId":"e"},"b":{"eventId":"f"}}'],
     ['{"a":{"eventId":5}}', '{"a":{"eventId":5}}'],
+    ['{"eventId":5,"a":{"eventId":"e"}}', '{"eventId":"e"}'],
     ['{}', '{}'],
   ])('of %s', (text, event) => expect(spanOf(text)).toBe(event));
+});
+
+describe('the offsets of a record', () => {
+  test.each(CASES)('are those of known fields %s', (_, item, known) => {
+    const bytes = Buffer.from(` ${JSON.stringify(item)}`);
+    const scanner = new JsonScanner(bytes);
+    scanner.item(1);
+    const { eventIdAt, subscriptionIdAt, publishStatusAt, createdOnAt, eventAt, isDoubtful } =
+      recordOffsets(scanner);
+    const valueAt = (at: number) =>
+      at === 0 ? undefined : JSON.parse(bytes.toString('utf8', at, valueEnd(bytes, at)));
+    const { eventType: _type, ...others } = known as Record<string, unknown>;
+    // A record without a time at its top and in its event has none, whether null or missing.
+    if (others['createdOn'] === null) others['createdOn'] = undefined;
+    expect({
+      eventId: valueAt(eventIdAt),
+      subscriptionId: valueAt(subscriptionIdAt),
+      publishStatus: valueAt(publishStatusAt),
+      createdOn: valueAt(createdOnAt),
+    }).toEqual(others);
+    const members = item as Record<string, { readonly eventId?: unknown } | null>;
+    const name = eventMember(members);
+    expect(valueAt(eventAt)).toEqual(name === undefined ? undefined : members[name]);
+    const holders = Object.values(members).filter((member) => typeof member?.eventId === 'string');
+    expect(isDoubtful).toBe(typeof members['eventId'] !== 'string' && holders.length > 1);
+  });
 });
 
 describe('the keys of records', () => {
@@ -172,5 +247,6 @@ test('a parsed item has each known field once, at its top', () => {
   expect(withKnownFieldsAtTop(bare)).toEqual({ subscriptionId: 's', eventId: 'e' });
   const both = { createdOn: 'c', eventData: { eventId: 'e', createdOn: 'i' } };
   expect(withKnownFieldsAtTop(both)).toEqual({ createdOn: 'c', eventId: 'e', eventData: { createdOn: 'i' } });
-  expect(isObject(bare)).toBe(true);
+  const none = { createdOn: null, eventData: { eventId: 'e', createdOn: 'i', n: 1 } };
+  expect(withKnownFieldsAtTop(none)).toStrictEqual({ createdOn: 'i', eventId: 'e', eventData: { n: 1 } });
 });
