@@ -206,6 +206,24 @@ describe('a table in a pipe', () => {
     expect((await lines([items], { names, list: 'subscriptions' }))[0]).not.toContain('address');
   });
 
+  test('asks for the addresses of the subscriptions that it shows, and replaces no field of --fields', async () => {
+    const asked: string[] = [];
+    const names = {
+      learn: async (ids: Iterable<string>) => void asked.push(...ids),
+      labelOf: () => 'hooks.example',
+    };
+    const items = ['{"eventType":"t"}', '{"subscriptionId":"s"}'];
+    expect((await lines([items], { names, width: 80 }))[0]).toBe('eventType  address');
+    expect(asked).toEqual(['s']);
+    const fields = parseFieldPaths('eventType,subscriptionId');
+    expect(await lines([items], { names, width: 80, fields })).toEqual([
+      'eventType  subscriptionId',
+      't          -',
+      '-          s',
+    ]);
+    expect(asked).toEqual(['s']);
+  });
+
   test('says that nothing matches, only on standard error', async () => {
     expect(await print([[]])).toMatchObject({ text: '', said: ['notice: no events match'] });
     expect(await print([], { list: 'event-types' })).toMatchObject({
