@@ -186,7 +186,8 @@ export class JsonScanner {
 
   /** Called at the end of a nested object. List elements at this depth are not members of the item. */
   #noteHolder(): void {
-    if (this.#closers[0] !== OBJECT_CLOSE || this.bytes[this.#inner.eventId] !== QUOTE) return;
+    const { eventId } = this.#inner;
+    if (this.#closers[0] !== OBJECT_CLOSE || eventId === 0 || this.bytes[eventId] !== QUOTE) return;
     this.holders++;
     Object.assign(this.holder, this.#inner);
   }

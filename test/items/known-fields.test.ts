@@ -105,6 +105,12 @@ test.each(CASES)('a cursor for one known field finds it %s', (_, item, known) =>
   }
 });
 
+test('the first item is looked into if its top lacks any of the fields', () => {
+  const cursor = createCursor(['createdOn', 'subscriptionId'].map(memberPath));
+  cursor.read(Buffer.from('{"createdOn":"c","d":{"eventId":"e","subscriptionId":"s"}}'), 0);
+  expect([0, 1].map(cursor.text)).toEqual(['c', 's']);
+});
+
 test('a path that only begins with a known name, or an object deeper down, is not the event', () => {
   const cursor = createCursor(parseFieldPaths('createdOn.x,eventId.y,a.b.c,eventType'));
   const read = (item: unknown) => {
@@ -198,7 +204,7 @@ describe('the event inside a record', () => {
 
 describe('the offsets of a record', () => {
   test.each(CASES)('are those of known fields %s', (_, item, known) => {
-    const bytes = Buffer.from(` ${JSON.stringify(item)}`);
+    const bytes = Buffer.from(`"${JSON.stringify(item)}`);
     const scanner = new JsonScanner(bytes);
     scanner.item(1);
     const { eventIdAt, subscriptionIdAt, publishStatusAt, createdOnAt, eventAt, isDoubtful } =
