@@ -44,6 +44,13 @@ export const CORES: Readonly<Record<string, Core>> = {
       'a text that was made of a condition|a condition of 500,000 characters|exactly if it holds for one of its elements',
     floor: 94,
   },
+  fields: {
+    mutate: ['src/items/{derived-values,field-cursor,field-reader,json-in-text,known-fields}.ts'],
+    tests: ['test/items/{derived-values,field-reader,known-fields}.test.ts'],
+    without:
+      'in linear time|a list of 100,000 elements|what a naive walk|by one rule|objects stand before the id',
+    floor: 92,
+  },
   'field-paths': {
     mutate: ['src/items/field-path.ts'],
     tests: ['test/items/field-path.test.ts'],

@@ -145,10 +145,9 @@ function weekdayOf(text: string, zone: TimeZone): string | undefined {
   return wall === undefined ? undefined : WEEKDAYS[new Date(wall).getUTCDay()];
 }
 
-/** Accepts the start of a name in any case, or a number: Monday is 1, Sunday 0 or 7 (ISO 8601, cron). */
+/** Accepts two or more letters of a name in any case, or a number: Monday is 1, Sunday 0 or 7 (cron). */
 function weekdayMeant(text: string): string | undefined {
   if (/^[0-7]$/.test(text)) return WEEKDAYS[Number(text) % 7];
   if (text.length < 2) return undefined;
-  const found = WEEKDAYS.filter((name) => name.toLowerCase().startsWith(text.toLowerCase()));
-  return found.length === 1 ? found[0] : undefined;
+  return WEEKDAYS.find((name) => name.toLowerCase().startsWith(text.toLowerCase()));
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Derivation, derivationFacts } from '../../src/items/derived-values.ts';
+import { parseFieldPath } from '../../src/items/field-path.ts';
 
 const meant = (derivation: Derivation, typed: string) => derivationFacts(derivation).meant?.(typed);
 
@@ -37,4 +38,9 @@ test('an hour of two digits and a domain in capitals mean what is derived', () =
     undefined,
     undefined,
   ]);
+});
+
+test('a size is of the item, not of a field', () => {
+  expect(parseFieldPath('item:size', '--by').walk?.derivation).toBe('size');
+  expect(parseFieldPath('a:size', '--by').walk).toBeUndefined();
 });

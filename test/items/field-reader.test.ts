@@ -243,6 +243,7 @@ describe('members that no path shows', () => {
     expect(othersOf({ b: { c: 1 } }, 'b', 'b.c')).toEqual([]);
     expect(othersOf(item, 'a', 'b', 'g', 'i')).toEqual([]);
     expect(othersOf({ body: '{"a":1,"b":2}' }, 'body', 'body.a')).toEqual([]);
+    expect(othersOf({ eventId: 'e', createdOn: 'c' }, 'createdOn')).toEqual(['"eventId"']);
   });
 });
 
