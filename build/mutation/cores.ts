@@ -163,7 +163,7 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/watch/{watch-follower,watch}.test.ts'],
     without: 'whatever happens between polls|with a saved state, each event|only the service knows, read',
     hangsAfterMs: 6_000,
-    floor: 92,
+    floor: 94,
   },
   'watch-state': {
     mutate: ['src/watch/watch-state.ts'],

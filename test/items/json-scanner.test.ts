@@ -285,6 +285,7 @@ test('names and scalars are read until one is wanted, with the punctuation betwe
   const tokens = ['"a"', '1', '"b,"', '"c"', 'null'];
   expect(read('')).toEqual({ isFound: false, tokens, punctuation: '{:[,],:}' });
   expect(read('"b,"')).toEqual({ isFound: true, tokens: tokens.slice(0, 3), punctuation: '{:[,' });
+  expect(someToken(bytes, 0, bytes.length, () => false)).toBe(false);
 });
 
 describe('in a valid item', () => {
