@@ -39,7 +39,8 @@ export const refuseFiles: ReadValues = (file, flag) => {
   });
 };
 
-const NAME = String.raw`(?:[^\\!=<>~]|\\[\s\S])*`;
+/** A lone backslash at the end is for `parseFieldPath` to refuse. */
+const NAME = String.raw`(?:[^\\!=<>~]|\\(?:[\s\S]|$))*`;
 const CONDITION = new RegExp(`^\\s*(!(?!=))?(${NAME})(?:(!=|<=|>=|=|<|>|~)([\\s\\S]*))?$`);
 /** A backslash before the white space makes the word part of a name. */
 const JOINT = /((?<=(?<!\\)\s)(?:and|or)(?=\s)|&&|\|\|)/i;

@@ -157,6 +157,8 @@ describe('--where', () => {
     ['a = {x && b', '&& cannot join conditions in one --where'],
     ['a = [1 and b = c', 'and cannot join conditions in one --where'],
     ['!', 'it names no field'],
+    ['a\\', "'a\\' ends in a lone backslash"],
+    ['!a\\', "'a\\' ends in a lone backslash"],
     ['!a = 3', "'!' goes before a lone field, or before '=' in a comparison"],
     ['a > 3 && b = c', '&& cannot join conditions in one --where'],
     ['a>3&&b=c', '&& cannot join conditions in one --where'],
