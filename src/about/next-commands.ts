@@ -1,7 +1,7 @@
 import { type AdvisedCommand, hooktrail, hooktrailOver } from '../advice.ts';
 import type { SummaryOptions } from '../formats/summary.ts';
 import { conditionOn } from '../items/condition-text.ts';
-import { isNumber } from '../items/exact-numbers.ts';
+import { isNumberOrLiteral } from '../items/exact-numbers.ts';
 import { type FieldPath, pathText } from '../items/field-path.ts';
 import { earlierOf, milliseconds } from '../time/instant.ts';
 import { SECOND_MS } from '../time/lengths.ts';
@@ -37,16 +37,16 @@ export function nextCommands(about: About, { from, filters }: SummaryOptions): A
 
 /** Keeps events of other names out, which go to the same subscription. */
 function nameWords({ ofNames }: About, nameField: FieldPath | undefined): string[] {
-  const names = ofNames.map(({ name }) => (mayBeLiteral(name) ? name : JSON.stringify(name)));
+  const names = ofNames.map(({ name }) => (isBare(name) ? name : JSON.stringify(name)));
   const [name, another] = names;
   if (!nameField || name === undefined) return [];
   const only = conditionOn(nameField, '=', name).text;
   return ['--where', another === undefined ? only : `${pathText(nameField)} in (${names.join(', ')})`];
 }
 
-/** Without quotes, a condition compares numbers and literals as well as texts. */
-function mayBeLiteral(name: string): boolean {
-  return isNumber(name) || name === 'true' || name === 'false';
+/** Without quotes, a condition compares numbers and literals as well as texts; but null only with null. */
+function isBare(name: string): boolean {
+  return isNumberOrLiteral(name) && name !== 'null';
 }
 
 function endWords({ before }: About, { before: given }: SummaryOptions['filters']): string[] {

@@ -12,7 +12,7 @@ import {
 import { oneLine, type Table, type TableLook, tableLines } from '../formats/table.ts';
 import { OR_EARLIER } from '../formats/table-columns.ts';
 import { GAP } from '../formats/table-layout.ts';
-import { isNumber } from '../items/exact-numbers.ts';
+import { isNumberOrLiteral } from '../items/exact-numbers.ts';
 import { LONGEST_VALUE_BYTES } from '../sample/sample-field.ts';
 import { type Count, isNamed } from '../statistics/chance.ts';
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
@@ -337,8 +337,7 @@ function conditionWords({ field, op, value }: CauseCondition): string {
   if (op === 'exists') return oneLine(`${field} exists`);
   if (op === 'missing') return oneLine(`${field} is missing`);
   // Quotes a string that looks like another kind of value.
-  const isPlain =
-    typeof value === 'string' && value !== '' && !isNumber(value) && !/^(true|false|null)$/.test(value);
+  const isPlain = typeof value === 'string' && value !== '' && !isNumberOrLiteral(value);
   return oneLine(`${field} ${op} ${isPlain ? value : JSON.stringify(value)}`);
 }
 

@@ -2,7 +2,7 @@ import { type Moment, readDateTime, wallMoment } from '../time/date-time.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import type { ConditionDoubt } from './condition-doubt.ts';
 import { derivationFacts } from './derived-values.ts';
-import { isNumber, numberComparison } from './exact-numbers.ts';
+import { isNumber, isNumberOrLiteral, numberComparison } from './exact-numbers.ts';
 import { MISSING } from './field-cursor.ts';
 import type { FieldReader } from './field-reader.ts';
 import type { Condition, Operator } from './item-conditions.ts';
@@ -104,7 +104,7 @@ function membership({ alternatives = [] }: Condition): Comparison {
 function equalsOneText(condition: Condition): boolean {
   const { value, quoted, instant } = condition;
   if (instant !== undefined || derivedValue(condition) !== undefined) return false;
-  return quoted || !(isNumber(value) || /^(true|false|null)$/.test(value));
+  return quoted || !isNumberOrLiteral(value);
 }
 
 /** The canonical form of a derived value: `mon` is Monday, `08` is the hour 8, domains are in lower case. */

@@ -1,5 +1,5 @@
 import { parseTime } from '../time/time-text.ts';
-import { isNumber } from './exact-numbers.ts';
+import { isNumberOrLiteral } from './exact-numbers.ts';
 import { type FieldPath, pathText } from './field-path.ts';
 import { type Condition, isDerived, type Operator } from './item-conditions.ts';
 
@@ -18,7 +18,7 @@ export function conditionText(field: FieldPath, operator: Operator, value = '', 
 function isPlainText(value: string, field: FieldPath): boolean {
   if (!/^[\p{L}\p{N}][\p{L}\p{N}\p{M} ./_:@-]*$/u.test(value) || value.trim() !== value) return false;
   if (/\s(and|or)\s/i.test(value)) return false;
-  if (isNumber(value) || /^(null|true|false)$/.test(value)) return false;
+  if (isNumberOrLiteral(value)) return false;
   return isDerived(field) || !parseTime(value);
 }
 

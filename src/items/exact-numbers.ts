@@ -7,6 +7,11 @@ export function isNumber(text: string): boolean {
   return NUMBER.test(text);
 }
 
+/** Without quotes, a condition reads such a text as more than its characters. */
+export function isNumberOrLiteral(text: string): boolean {
+  return isNumber(text) || /^(true|false|null)$/.test(text);
+}
+
 /** Exact: `0.digits` times ten to the `magnitude`, without zeros at either end. Zero has no digits. */
 interface Decimal {
   readonly sign: number;
