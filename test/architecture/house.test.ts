@@ -29,20 +29,34 @@ test('no exported name means two things', () => {
   expect(doubled).toEqual([]);
 });
 
+function globsOf(patterns: readonly string[]): string[] {
+  return patterns.flatMap((pattern) => {
+    const [, before, names, after] = /^(.*)\{(.*)\}(.*)$/.exec(pattern) ?? [];
+    return names === undefined ? pattern : names.split(',').map((name) => `${before}${name}${after}`);
+  });
+}
+
+function filesOf(glob: string) {
+  const [start = '', end] = glob.split('*');
+  return everything.filter(({ path: file }) =>
+    end === undefined ? file === glob : file.startsWith(start) && file.endsWith(end),
+  );
+}
+
 test('a core of mutation names modules and tests that exist', () => {
-  const globs = Object.values(CORES)
-    .flatMap(({ mutate, tests }) => [...mutate, ...tests])
-    .flatMap((glob) => {
-      const [, before, names, after] = /^(.*)\{(.*)\}(.*)$/.exec(glob) ?? [];
-      return names === undefined ? glob : names.split(',').map((name) => `${before}${name}${after}`);
-    });
-  const isNowhere = (glob: string) => {
-    const [start = '', end] = glob.split('*');
-    return !everything.some(({ path: file }) =>
-      end === undefined ? file === glob : file.startsWith(start) && file.endsWith(end),
-    );
-  };
-  expect(globs.filter(isNowhere)).toEqual([]);
+  const globs = globsOf(Object.values(CORES).flatMap(({ mutate, tests }) => [...mutate, ...tests]));
+  expect(globs.filter((glob) => filesOf(glob).length === 0)).toEqual([]);
+});
+
+test('a core of mutation leaves tests out whose titles exist', () => {
+  const missing = Object.entries(CORES).flatMap(([core, { tests, without = '' }]) => {
+    const texts = globsOf(tests).flatMap((glob) => filesOf(glob).map(({ text }) => text));
+    const titles = without.split(/[()|]/).map((title) => title.trim());
+    return titles
+      .filter((title) => !texts.some((text) => text.includes(title)))
+      .map((title) => `${core}: ${title}`);
+  });
+  expect(missing).toEqual([]);
 });
 
 /** Words for times and sizes, and for their limits; the name of one of these ends in a unit. */
