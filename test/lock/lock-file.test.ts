@@ -40,8 +40,12 @@ async function claim(previous: number, nonce: string): Promise<Claim | undefined
 }
 
 /** One operation of the file system does this instead, until the end of the test. */
-function replace(name: 'open' | 'readFile' | 'readdir' | 'readlink', other: (...args: unknown[]) => unknown) {
-  const spy = vi.spyOn(fs.promises, name).mockImplementation(other as never);
+function replace(
+  name: 'open' | 'openSync' | 'readFile' | 'readdir' | 'readlink',
+  other: (...args: unknown[]) => unknown,
+) {
+  const spy = name === 'openSync' ? vi.spyOn(fs, name) : vi.spyOn(fs.promises, name);
+  spy.mockImplementation(other as never);
   // The lock imports it by its name.
   syncBuiltinESMExports();
   onTestFinished(() => {
@@ -140,13 +144,8 @@ test('a file that is removed after it was listed is passed over', async () => {
 
 test('a file that cannot be read is the error of the system', async () => {
   await writeFile(path.join(folder, '1.lock'), 'R');
-  const spy = vi.spyOn(fs, 'openSync').mockImplementation(() => {
+  replace('openSync', () => {
     throw Object.assign(new Error('too many'), { code: 'EMFILE' });
-  });
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    spy.mockRestore();
-    syncBuiltinESMExports();
   });
   await expect(readLock(folder)).rejects.toThrow('too many');
 });

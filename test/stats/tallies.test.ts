@@ -16,6 +16,14 @@ const at = (text: string) => parseInstant(text) as Instant;
 
 const bucketEnds = (...asked: Parameters<typeof divideTime>) => divideTime(...asked).map(({ to }) => to);
 
+const dayOf = (queries: Query[]) => ({
+  after: at('2026-11-01'),
+  before: at('2026-11-02'),
+  zone: UTC,
+  queries,
+  status: undefined,
+});
+
 /** A service as in the service description: `gt` and `lt` are strict. */
 const counting = (events: readonly { at: Instant; type: string; failed: boolean }[]) => {
   const matches = (event: (typeof events)[number], query: Query) =>
@@ -238,13 +246,7 @@ describe('buckets', () => {
   });
 
   test('counts that shrink meanwhile are shown as none and reported', async () => {
-    const window = {
-      after: at('2026-11-01'),
-      before: at('2026-11-02'),
-      zone: UTC,
-      queries: [{}],
-      status: undefined,
-    };
+    const window = dayOf([{}]);
     const answers = [4, 1, 2, 1];
     const stats = await gatherStats(window, [], 2, async (queries) => answers.slice(0, queries.length));
     expect(stats.buckets.map(({ total }) => total)).toEqual([5, 0]);
@@ -258,9 +260,7 @@ test.each([
   ['of failed events', [1, 4, 4, 2]],
   ['of both', [4, 4, 2, 2]],
 ])('counts %s that shrink from one end to the next are reported', async (_, answers) => {
-  const queries = [{}];
-  const window = { after: at('2026-11-01'), before: at('2026-11-02'), zone: UTC, queries, status: undefined };
-  const { moved } = await gatherStats(window, [], 2, async () => answers);
+  const { moved } = await gatherStats(dayOf([{}]), [], 2, async () => answers);
   expect(moved).toBe(true);
 });
 
@@ -269,9 +269,7 @@ test.each([
   ['as many as', [2, 0], false],
   ['fewer than', [1, 0], false],
 ])('a type with %s the window has moved: %j', async (_, ofType, moved) => {
-  const queries = [{}];
-  const window = { after: at('2026-11-01'), before: at('2026-11-02'), zone: UTC, queries, status: undefined };
-  const stats = await gatherStats(window, ['a'], 1, async () => [...ofType, 2, 0]);
+  const stats = await gatherStats(dayOf([{}]), ['a'], 1, async () => [...ofType, 2, 0]);
   expect(stats.moved).toBe(moved);
   // What no type stands for has a row of its own.
   expect(stats.types.map(({ eventType }) => eventType)).toEqual(
@@ -333,13 +331,7 @@ describe('types', () => {
     const types = ['a', 'b', 'b', 'c', 'd'];
     const events = types.map((type) => ({ at: at('2026-11-01T12:00:00Z'), type, failed: type === 'a' }));
     const queries = [{ eventType: 'a' }, { eventType: 'b' }, { eventType: 'd' }];
-    const window = {
-      after: at('2026-11-01'),
-      before: at('2026-11-02'),
-      zone: UTC,
-      queries,
-      status: undefined,
-    };
+    const window = dayOf(queries);
     const stats = await gatherStats(window, null, 1, counting(events));
     expect(stats).toMatchObject({
       total: 4,
@@ -354,13 +346,7 @@ describe('types', () => {
 
   test('that the filters name leave nothing for others if an event arrives during the count', async () => {
     const queries = [{ eventType: 'a' }];
-    const window = {
-      after: at('2026-11-01'),
-      before: at('2026-11-02'),
-      zone: UTC,
-      queries,
-      status: undefined,
-    };
+    const window = dayOf(queries);
     const stats = await gatherStats(window, null, 1, async () => [1, 0, 2, 0]);
     expect(stats.types.map(({ eventType }) => eventType)).toEqual(['a']);
   });
@@ -391,7 +377,7 @@ test('of one status the other is not told, and an event without a time is in the
     items: Items.of(events.map((event) => Buffer.from(JSON.stringify(event)))),
     haveFailed: undefined,
   });
-  const window = { after: at('2026-11-01'), before: at('2026-11-02'), zone: UTC, queries: [{}] };
+  const window = dayOf([{}]);
   const tallies = (status: 'SUCCESS' | 'FAILED' | undefined) => {
     const { total, success, failed, buckets } = statsOfTable(table, { ...window, status }, 1);
     return [total, success, failed, buckets.map((bucket) => bucket.total)];
