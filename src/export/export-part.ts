@@ -197,8 +197,8 @@ function isLost(lost: Held, form: NameForm): boolean {
 function isFileName(file: unknown, { partition, fileFormat }: NameForm): boolean {
   if (!isText(file)) return false;
   if (file.endsWith('.parquet') !== (fileFormat === 'parquet')) return false;
+  if (partition === undefined) return isPartName(file);
   const names = file.split('/');
-  if (partition === undefined) return names.length === 1 && isPartName(file);
   const [folder = '', name = ''] = names;
   return names.length === 2 && isPartitionFolder(folder) && isPartName(name);
 }

@@ -5,7 +5,7 @@ import { compareInstants } from '../time/instant.ts';
 import type { Manifest } from './export-manifest.ts';
 import { overlap, type Part } from './export-part.ts';
 import { keysOf, keysWithoutDay } from './part-reader.ts';
-import { createDayReader, dayOf, startOfDay } from './partitions.ts';
+import { createDayReader, dayOf } from './partitions.ts';
 
 /*
  * Parts overlap by a second and are read concurrently. An event in several of them belongs to the first one
@@ -184,14 +184,13 @@ export class PartClaim {
 
 const NO_KEYS: ReadonlySet<number> = new Set();
 
-/** Undefined unless another part ends at the midnight where this one begins. */
+/** Undefined unless another part ends where this one begins. */
 function firstDayOf(part: Part, parts: readonly Part[]): number | undefined {
   if (part.after?.fraction !== '') return undefined;
-  const midnight = part.after.seconds + 1;
-  if (startOfDay(dayOf(midnight)) !== midnight) return undefined;
-  const endsThere = ({ before }: Part) => before.seconds === midnight && before.fraction === '';
+  const start = part.after.seconds + 1;
+  const endsThere = ({ before }: Part) => before.seconds === start && before.fraction === '';
   const hasDayBefore = parts.some(
     (one) => one !== part && one.query === part.query && endsThere(one) && (!one.isSettled || part.isSettled),
   );
-  return hasDayBefore ? dayOf(midnight) : undefined;
+  return hasDayBefore ? dayOf(start) : undefined;
 }

@@ -38,7 +38,7 @@ export async function markDays(bounds: readonly Mark[], query: Query, client: Ex
   const between = (to: Mark, from: Mark) => {
     const first = dayOf(from.seconds) + 1;
     const days = dayOf(to.seconds - 1) - first + 1;
-    if (isEmpty(to, from) || days < 1) return [];
+    if (isEmpty(to, from)) return [];
     const asked = Math.min(days, MAX_MARKS);
     return Array.from({ length: asked }, (_, at) =>
       startOfDay(first + Math.floor(((at + 0.5) * days) / asked)),
@@ -79,8 +79,8 @@ function withoutNeedless(
   const kept = new Set(given);
   const needed: Mark[] = [];
   for (const [at, mark] of marks.entries()) {
-    const [before, after] = [needed.at(-1), marks[at + 1]];
-    const isNeedless = before && after && !kept.has(mark) && mayMeet(before, after);
+    // The first and the last mark were given.
+    const isNeedless = !kept.has(mark) && mayMeet(needed.at(-1) as Mark, marks[at + 1] as Mark);
     if (!isNeedless) needed.push(mark);
   }
   return needed;

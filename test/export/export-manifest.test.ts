@@ -7,16 +7,26 @@ import {
   checkNothingLost,
   checkSame,
   type Identity,
+  identityOfFilters,
   isFiltered,
   type Manifest,
   partQuery,
   readManifest,
   writeManifest,
 } from '../../src/export/export-manifest.ts';
-import { filesOf, lossOf, type Part, type PartRead } from '../../src/export/export-part.ts';
+import {
+  filesOf,
+  lossOf,
+  type Part,
+  type PartitionFile,
+  type PartRead,
+} from '../../src/export/export-part.ts';
 import { readPart } from '../../src/export/part-reader.ts';
 import { NO_DAY_FOLDER } from '../../src/export/partitions.ts';
+import { EventFilters } from '../../src/filters/event-filters.ts';
+import { parseCondition } from '../../src/items/item-conditions.ts';
 import { type Instant, parseInstant } from '../../src/time/instant.ts';
+import { UTC } from '../../src/time/time-zone.ts';
 
 const time = (text: string) => parseInstant(text) as Instant;
 
@@ -97,6 +107,11 @@ const FINISHED: Manifest = {
   finishedAt: '2026-11-20T12:00:09.000Z',
   events: 5,
   parts: [written(3), { ...written(2), file: 'part-000002.ndjson' }],
+};
+
+const withStrays = (part: Part, strays: unknown): Part => {
+  const read = part.read as PartRead;
+  return { ...part, read: { ...read, held: { ...read.held, strays: strays as PartitionFile[] } } };
 };
 
 const folder = () => mkdtemp(path.join(tmpdir(), 'manifest-'));
@@ -210,6 +225,10 @@ describe('the manifest of an export', () => {
   test.each([
     [MANIFEST, 'part-1.ndjson'],
     [MANIFEST, 'part-000001.ndjson.tmp'],
+    [MANIFEST, 'x-part-000001.ndjson'],
+    [MANIFEST, 'part-000001.parquet'],
+    [PARQUET, 'part-000001.ndjson'],
+    [PARQUET, 'part-000001.ndjson.gz'],
     [MANIFEST, '/part-000001.ndjson'],
     [MANIFEST, '../part-000001.ndjson'],
     [MANIFEST, 'date=2026-11-20/part-000001.ndjson'],
@@ -221,6 +240,8 @@ describe('the manifest of an export', () => {
     [PARTITIONED, '../date=2026-11-20/part-000001.ndjson'],
     [PARTITIONED, 'date=2026-11-20\\part-000001.ndjson'],
     [PARTITIONED, 'date=2026-11-20/manifest.json'],
+    [PARTITIONED, 'date=2026-11-20'],
+    [PARTITIONED, 'date=2026-11-20/part-000001.ndjson/x'],
     [PARTITIONED, 'day=2026-11-20/part-000001.ndjson'],
     [PARTITIONED, 'date=2026-11-20\n/part-000001.ndjson'],
     [PARTITIONED, 'date=2026-11-20/part-000001.ndjson\n'],
@@ -240,6 +261,23 @@ describe('the manifest of an export', () => {
       await writeFile(file, JSON.stringify({ ...saved, parts: [one] }));
       await expect(readManifest(directory)).rejects.toThrow(`${file} is damaged`);
     }
+  });
+
+  test('with files in folders of other days is damaged where the export has no folders', async () => {
+    const directory = await folder();
+    for (const strays of [[], {}]) {
+      await writeManifest(directory, { ...FINISHED, parts: [withStrays(FINISHED.parts[0] as Part, strays)] });
+      await expect(readManifest(directory)).rejects.toThrow('manifest.json is damaged');
+    }
+  });
+
+  test('may have all events of a part in folders of other days', async () => {
+    const directory = await folder();
+    const [part] = PARTITIONED.parts as [Part];
+    const stray = part.read?.held.strays?.[0] as PartitionFile;
+    const manifest = { ...PARTITIONED, parts: [withStrays(part, [{ ...stray, events: 3 }])] };
+    await writeManifest(directory, manifest);
+    expect(await readManifest(directory)).toEqual(manifest);
   });
 
   test.each([
@@ -432,6 +470,26 @@ describe('an export', () => {
   ])('is another one for %j and %j', (there, here, expected) => {
     expect(differences(there, here)).toEqual(expected);
   });
+});
+
+test('the filters of an export are the conditions in any order, and the values of their files', () => {
+  const identity = (...conditions: readonly [text: string, values?: readonly string[]][]) => {
+    const parsed = conditions.map(([text, values]) =>
+      parseCondition(text, '--where', 0, UTC, () => values ?? []),
+    );
+    return identityOfFilters(new EventFilters({ conditions: parsed }));
+  };
+  const inFile = 'a in @ids.txt';
+  expect(identity()).toEqual({});
+  expect(identity(['b = 1'], ['a = 2'])).toEqual({ where: ['a = 2', 'b = 1'] });
+  const two = identity([inFile, ['x', 'y']]);
+  expect(two).toEqual({
+    where: [expect.stringMatching(/^a in @ids\.txt \(2 values, checksum [0-9a-f]{16}\)$/)],
+  });
+  expect(identity([inFile, ['y', 'x', 'y']])).toEqual(two);
+  expect(identity([inFile, ['x', 'z']])).not.toEqual(two);
+  expect(identity([inFile, ['x']])).toEqual({ where: [expect.stringContaining('(1 value, checksum ')] });
+  expect(identity(['a in (x, y)'])).toEqual({ where: ['a in (x, y)'] });
 });
 
 test('a part that an update has replaced since the manifest was read is not damaged', async () => {

@@ -7,6 +7,7 @@ import {
   folderOf,
   type Held,
   lossOf,
+  mayRepeat,
   overlap,
   type Part,
   type PartRead,
@@ -132,6 +133,15 @@ test.each([
 ])('two parts of one search overlap where their times do: %j', (change, expected) => {
   const [one, other] = [planned(), planned(change)];
   expect([overlap(one, other), overlap(other, one)]).toEqual([expected, expected]);
+});
+
+test.each([
+  [at(19), true],
+  [at(20), false],
+  [at(21), false],
+])('an update from %j may repeat events of a settled part until then', (from, expected) => {
+  expect(mayRepeat(planned(SETTLED), from)).toBe(expected);
+  expect(mayRepeat(planned(), from)).toBe(false);
 });
 
 test('parts are named one after another, from the last that is there, by their form and folder', () => {

@@ -115,6 +115,19 @@ describe('a new export', () => {
     expect([manifest.pin.text, naps]).toEqual(['2026-11-20T11:30:00Z', [0]]);
   });
 
+  test.each([
+    ['2026-11-20T00:00:00Z', '19'],
+    ['2026-11-20T00:00:00.1Z', '20'],
+  ])('with a folder for each day that ends at %s ends in that of the %sth', async (until, day) => {
+    const { client } = startService([{ at: '2026-11-19T23:00:00Z' }]);
+    const filters = new EventFilters({
+      after: given('--since', '2026-11-19T22:00:00Z'),
+      before: given('--until', until),
+    });
+    const { parts } = await beginExport(filters, { ...IDENTITY, partition: 'day' }, client);
+    expect(parts[0]?.file).toBe(`date=2026-11-${day}/part-000001.ndjson`);
+  });
+
   test('of one that begins later is refused', async () => {
     const { client } = startService([]);
     const filters = new EventFilters({ after: given('--since', '2026-11-20T12:00:02Z') });
@@ -274,7 +287,8 @@ describe('events that the service dates later than its clock', () => {
     state.isCounting = isCounting;
     asked.length = 0;
     const said: string[] = [];
-    await warnOfLaterDated(filters, { warning: (text: string) => said.push(text) }, manifest, client);
+    const warning = (text: string, { kind }: { kind?: string } = {}) => said.push(`${kind}: ${text}`);
+    await warnOfLaterDated(filters, { warning }, manifest, client);
     return { said, asked };
   }
   const END =
@@ -282,21 +296,21 @@ describe('events that the service dates later than its clock', () => {
 
   test('are told, if they are a minute later at least', async () => {
     expect((await warnings([later(-1), later(0)])).said).toEqual([]);
-    expect((await warnings([later(0), later(1)])).said).toEqual([`1 event is ${END}`]);
+    expect((await warnings([later(0), later(1)])).said).toEqual([`incomplete: 1 event is ${END}`]);
     const { said, asked } = await warnings([later(1), later(2)]);
-    expect(said).toEqual([`2 events are ${END}`]);
+    expect(said).toEqual([`incomplete: 2 events are ${END}`]);
     expect(asked).toEqual(['gt(createdOn,2026-11-20T12:01:01Z)&limit(1,1)']);
   });
 
   test('are as many at most where filters run here', async () => {
     const filters = new EventFilters({ conditions: [parseCondition('a = b', '--where', NOW)] });
-    expect((await warnings([later(1)], filters)).said).toEqual([`up to 1 event is ${END}`]);
+    expect((await warnings([later(1)], filters)).said).toEqual([`incomplete: up to 1 event is ${END}`]);
   });
 
   test('are counted for each search, and not where the service does not count', async () => {
     const events = ['a', 'a', 'b', 'c'].map((type) => ({ ...later(1), type }));
     const filters = new EventFilters({ values: { eventType: ['a', 'b'] } });
-    expect((await warnings(events, filters)).said).toEqual([`3 events are ${END}`]);
+    expect((await warnings(events, filters)).said).toEqual([`incomplete: 3 events are ${END}`]);
     expect((await warnings(events, filters, false)).said).toEqual([]);
   });
 

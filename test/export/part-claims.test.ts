@@ -249,6 +249,7 @@ describe('with partitions', () => {
       [{ ...SECOND_DAY, after: '19T23:59:59.2' }, FIRST_DAY],
       ['a'],
     ],
+    ['is taken by a part of that second alone', [{ after: '19T23:59:59', before: '20T00:00:00' }], ['a']],
     ['is taken by a part without a beginning', [{ before: '20T23:00:00' }, FIRST_DAY], ['a']],
   ] as const)('an event of the second before midnight %s', async (_, slices, own) => {
     const { begin } = await claimsOn(slices, 'day');
