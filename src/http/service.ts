@@ -131,7 +131,7 @@ async function replacement(tokens: TokenSource, rejected: string, response: Http
 function failed(error: TransportError): HooktrailError {
   const { kind, message, isReached, next = isReached ? CHECK_BASE_URL : 'try again later' } = error;
   if (isReached) return new ServiceError(message, { next, cause: error });
-  const mayHaveMoved = /^(refused|unknown-host)$/.test(kind);
+  const mayHaveMoved = kind === 'refused' || kind === 'unknown-host';
   return new UnreachableError(`the service could not be reached: ${message}`, {
     next: mayHaveMoved ? advise`${next}; ${SAVE_BASE_URL}` : next,
     cause: error,
@@ -231,7 +231,7 @@ function titleOf(page: string): string | undefined {
 /** Returns the Error objects: the elements of a list, as some services send, or else the body itself. */
 function errorsIn(body: Record<string, unknown>): readonly Record<string, unknown>[] {
   const { errors, ...others } = body;
-  if (!Array.isArray(errors) || errors.length === 0 || !errors.every(isObject)) return [body];
+  if (!Array.isArray(errors) || !errors.every(isObject)) return [body];
   return [others, ...errors];
 }
 

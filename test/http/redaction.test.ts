@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { redactHeaders, redactSecrets, redactUrl, secretsInJson, traced } from '../../src/http/redaction.ts';
+import {
+  redactHeaders,
+  redactJson,
+  redactKnown,
+  redactSecrets,
+  redactUrl,
+  secretsInHeaders,
+  secretsInJson,
+  traced,
+} from '../../src/http/redaction.ts';
 import type { Transport } from '../../src/http/transport.ts';
 import type { Reporter } from '../../src/terminal/reporter.ts';
 import { clock } from '../support/clock.ts';
@@ -158,6 +167,7 @@ const SECRET_ANYWHERE = [
   'password',
   'api_token',
   'api-key',
+  'apikey',
 ];
 /**
  * Those that are one in an address. Elsewhere the words mean other things: the code of an error, a state of a
@@ -224,7 +234,16 @@ test('a known secret is replaced in each form in which a peer may repeat it', ()
   expect(redactSecrets('a short one: abc', ['abc'])).toBe('a short one: abc');
 });
 
-const TOKEN = 'sE+cret/To"ken&9';
+/** In base64 it has both characters that an address does not, and padding. */
+const TOKEN = `sE>cr?t/To"ken&9<'x`;
+const hex = (one: string) => one.charCodeAt(0).toString(16);
+const HTML_NAMES: Readonly<Record<string, string>> = {
+  '&': 'amp',
+  '"': 'quot',
+  '<': 'lt',
+  '>': 'gt',
+  "'": 'apos',
+};
 /** How a peer may repeat a secret in its answer. */
 const FORMS: readonly (readonly [string, string])[] = [
   ['as it is', TOKEN],
@@ -237,10 +256,12 @@ const FORMS: readonly (readonly [string, string])[] = [
   ['in an address, each byte', [...Buffer.from(TOKEN)].map((byte) => `%${byte.toString(16)}`).join('')],
   ['in JSON', JSON.stringify(TOKEN).slice(1, -1)],
   ['in JSON with escaped slashes', JSON.stringify(TOKEN).slice(1, -1).replace('/', '\\/')],
-  ['in JSON, each character', [...TOKEN].map((one) => `\\u00${one.charCodeAt(0).toString(16)}`).join('')],
+  ['in JSON, each character', [...TOKEN].map((one) => `\\u00${hex(one)}`).join('')],
   ['in JSON in JSON', JSON.stringify(JSON.stringify(TOKEN)).slice(3, -3)],
-  ['in HTML', TOKEN.replace('&', '&amp;').replace('"', '&quot;')],
-  ['in HTML, by numbers', [...TOKEN].map((one) => `&#x${one.charCodeAt(0).toString(16)};`).join('')],
+  ['in JSON in JSON, each character', [...TOKEN].map((one) => `\\\\u00${hex(one)}`).join('')],
+  ['in HTML', TOKEN.replace(/[&"<>']/g, (one) => `&${HTML_NAMES[one]};`)],
+  ['in HTML, by decimal numbers', [...TOKEN].map((one) => `&#${one.charCodeAt(0)};`).join('')],
+  ['in HTML, by numbers', [...TOKEN].map((one) => `&#x${hex(one)};`).join('')],
   ['in base64', Buffer.from(TOKEN).toString('base64').replace(/=+$/, '')],
   ['in base64url', Buffer.from(TOKEN).toString('base64url')],
   ['in hexadecimal', Buffer.from(TOKEN).toString('hex')],
@@ -249,6 +270,56 @@ const FORMS: readonly (readonly [string, string])[] = [
 
 test.each(FORMS)('a known secret %s is replaced', (_, form) => {
   expect(redactSecrets(`a ${form} z`, [TOKEN])).toBe('a [redacted] z');
+  expect(redactSecrets(`é ${form}`, [TOKEN])).toBe('é [redacted]');
+});
+
+test('base64 with padding is replaced as well as without', () => {
+  const encoded = Buffer.from(TOKEN).toString('base64');
+  expect(redactSecrets(encoded, [TOKEN])).toBe('[redacted]==');
+});
+
+test.each([
+  ['1234567', false],
+  ['12345678', true],
+])('the encodings of %s are replaced: %s; those of shorter ones may be words', (secret, isReplaced) => {
+  const encoded = Buffer.from(secret).toString('hex');
+  expect(redactKnown(encoded, [secret])).toBe(isReplaced ? '[redacted]' : encoded);
+});
+
+test('of two known secrets the longer is replaced whole', () => {
+  for (const known of [
+    ['opaque', 'opaque-token'],
+    ['opaque-token', 'opaque'],
+  ])
+    expect(redactKnown('opaque-token, opaque', known)).toBe('[redacted], [redacted]');
+});
+
+test.each<[string, string | string[] | undefined, string[]]>([
+  ['authorization', 'Bearer opaque-7', ['Bearer opaque-7', 'opaque-7']],
+  ['Proxy-Authorization', 'basic   dTpw', ['basic   dTpw', 'dTpw']],
+  ['authorization', 'aBearer b', ['aBearer b']],
+  ['x-api-key', 'first-one, other-one', ['first-one, other-one', 'first-one', 'other-one']],
+  ['x-api-key', ['first-one', 'other-one'], ['first-one', 'other-one']],
+  ['set-cookie', ['sid=0123456789abcdef; Path=/', 'lang=en'], ['0123456789abcdef']],
+  [
+    'cookie',
+    'a=0123456789abcde; b= fedcba9876543210 ;c=has a space in it;d=0123456789,abcdef',
+    ['fedcba9876543210'],
+  ],
+  ['x-cookie-token', '0123456789abcdef', ['0123456789abcdef']],
+  ['x-cookie-policy', '0123456789abcdef', []],
+  ['x-api-key', undefined, []],
+])('the header %s with %j holds %j', (name, value, secrets) => {
+  expect([...new Set(secretsInHeaders({ [name]: value }))]).toEqual(secrets);
+});
+
+test('all texts of a JSON value are redacted, and known secrets in names', () => {
+  const value = { list: ['was opaque-7', { 'by opaque-7': null }], count: 7, deep: { token: true } };
+  expect(redactJson(value, ['opaque-7'])).toEqual({
+    list: ['was [redacted]', { 'by [redacted]': null }],
+    count: 7,
+    deep: { token: true },
+  });
 });
 
 test('a hostile secret and text are compared in a time that grows with their length', () => {

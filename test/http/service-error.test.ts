@@ -131,6 +131,25 @@ test.each([
   expect(error.next === 'look elsewhere').toBe(status === 404);
 });
 
+test('an answer of 32,768 bytes is given whole to a program, a longer one only to a person', () => {
+  const errorOf = (length: number) => {
+    const text = '{"code":"a"}';
+    return serviceError({ status: 500, headers: {}, body: Buffer.from(text.padEnd(length)) }, 'it failed');
+  };
+  expect(errorOf(32_768)).toMatchObject({ details: ['code: a'], errorObject: { code: 'a' } });
+  expect(errorOf(32_769).details).toEqual(['code: a']);
+  expect(errorOf(32_769).errorObject).toBeUndefined();
+});
+
+test('an answer loses the secrets that it names, wherever it repeats them', () => {
+  const body = Buffer.from('{"token":"opaque-7","message":"no opaque-7 in sid-0123456789abc"}');
+  const headers = { 'set-cookie': ['sid=sid-0123456789abc'] };
+  expect(serviceError({ status: 400, headers, body }, 'it failed')).toMatchObject({
+    details: ['token: [redacted]', 'message: no [redacted] in [redacted]'],
+    errorObject: { token: '[redacted]', message: 'no [redacted] in [redacted]' },
+  });
+});
+
 test('an answer with 401 is a sign-in that was refused, with its body', () => {
   const error = serviceError({ status: 401, headers: {}, body: Buffer.from('{"code":"a"}') }, 'it failed');
   expect(error).toBeInstanceOf(NotSignedInError);

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { NotSignedInError, ServiceError, UnreachableError } from '../../src/errors.ts';
 import { apiUrl, createService, type TokenSource } from '../../src/http/service.ts';
-import { type HttpRequest, type Transport, TransportError } from '../../src/http/transport.ts';
+import {
+  type HttpRequest,
+  type HttpResponse,
+  type Transport,
+  TransportError,
+} from '../../src/http/transport.ts';
 import { advising } from '../support/advice.ts';
 import { clockWith } from '../support/clock.ts';
 import { thisMachine } from '../support/context.ts';
@@ -12,6 +17,10 @@ type Answer = number | readonly [status: number, body: string | Buffer] | Error;
 
 /** A service whose answers come in turn, and what was sent to it. */
 function startService(...answers: Answer[]) {
+  return startServiceWith({}, ...answers);
+}
+
+function startServiceWith(received: HttpResponse['headers'], ...answers: Answer[]) {
   const sent: HttpRequest[] = [];
   let asked = 0;
   const tokens: TokenSource = {
@@ -25,7 +34,7 @@ function startService(...answers: Answer[]) {
       const answer = answers[sent.length - 1] ?? 200;
       if (answer instanceof Error) throw answer;
       const [status, body] = typeof answer === 'number' ? [answer, ''] : answer;
-      return { status, headers: {}, body: Buffer.from(body as string) };
+      return { status, headers: received, body: Buffer.from(body as string) };
     },
   };
   const clock = clockWith({ sleep: async () => undefined });
@@ -98,7 +107,7 @@ test("a request has the command's signal, unless the caller gives another", asyn
 });
 
 describe('a token that the service repeats', () => {
-  test.each([400, 404, 500])(
+  test.each([199, 300, 400, 404, 500])(
     'is replaced in the body of %i, each time, and all else stays as it is',
     async (status) => {
       const body = Buffer.concat([Buffer.from('no token-1, token-1: '), Buffer.from([0xff, 0xc3, 0xa9])]);
@@ -112,6 +121,13 @@ describe('a token that the service repeats', () => {
       expect(answer).toEqual({ status, headers: {}, body: safe });
     },
   );
+
+  test('is replaced as are the secrets of other headers, sent and received', async () => {
+    const received = { 'set-cookie': ['sid=sid-0123456789abc'] };
+    const { service } = startServiceWith(received, [400, 'no key-of-caller in sid-0123456789abc']);
+    const answer = await service.send({ url: EVENTS, headers: { 'x-api-key': 'key-of-caller' } });
+    expect(answer.body.toString()).toBe('no [redacted] in [redacted]');
+  });
 
   test.each([200, 299])('stays in the body of %i: it is data', async (status) => {
     const { service } = startService([status, 'my token-1']);
