@@ -79,6 +79,26 @@ export const CORES: Readonly<Record<string, Core>> = {
     without: 'pretty-printed or not',
     floor: 99,
   },
+  queries: {
+    mutate: ['src/paging/{event-query,read-ahead}.ts'],
+    tests: ['test/paging/{event-query,read-ahead}.test.ts'],
+    floor: 92,
+  },
+  sources: {
+    mutate: ['src/sources/{creation-order,hash-set,stored-doubts}.ts'],
+    tests: ['test/sources/{creation-order,hash-set,stored-doubts}.test.ts'],
+    floor: 92,
+  },
+  'event-keys': {
+    mutate: ['src/ids/event-keys.ts'],
+    tests: ['test/ids/event-keys.test.ts'],
+    floor: 92,
+  },
+  files: {
+    mutate: ['src/files/{folders,kept-list,whole-files}.ts'],
+    tests: ['test/files/{config-folder,kept-list,replace-file}.test.ts'],
+    floor: 92,
+  },
   'read-pages': {
     mutate: ['src/paging/{read-pages,page-walk,reading}.ts'],
     tests: ['test/paging/read-pages.test.ts', 'test/paging/reading.test.ts'],
@@ -125,6 +145,7 @@ export const CORES: Readonly<Record<string, Core>> = {
   redirect: {
     mutate: ['src/sign-in/redirect-listener.ts'],
     tests: ['test/sign-in/redirect-listener.test.ts'],
+    hangsAfterMs: 6_000,
     floor: 92,
   },
   service: {

@@ -2,7 +2,12 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { expect, test } from 'vitest';
-import { listenForRedirect, type PageName, receiveRedirect } from '../../src/sign-in/redirect-listener.ts';
+import {
+  listenForRedirect,
+  type PageName,
+  type RefusedRequest,
+  receiveRedirect,
+} from '../../src/sign-in/redirect-listener.ts';
 import { changed } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import { addressBesidesLoopback, hasIpv6, requireCondition } from '../support/conditions.ts';
@@ -15,15 +20,15 @@ const uri = (text: string) => ({ text, url: new URL(text) });
 
 /**
  * A listener on a free port, whose browsers do not wait for the outcome unless the clock stands still.
- * `redirect` is the good redirect; `strays` are the reasons of rejected requests.
+ * `redirect` is the good redirect.
  */
 async function listening(text = 'http://127.0.0.1:0/callback') {
   clock.skips = 10_000;
   const port = await listenForRedirect(uri(text));
-  const strays: string[] = [];
-  const reception = receiveRedirect(port, expected, clock, ({ reason }) => void strays.push(reason));
+  const refused: RefusedRequest[] = [];
+  const reception = receiveRedirect(port, expected, clock, (request) => void refused.push(request));
   const redirect = changed(port.redirectUri.url, good);
-  return { ...reception, port, redirect, strays, [Symbol.asyncDispose]: async () => port.close() };
+  return { ...reception, port, redirect, refused, [Symbol.asyncDispose]: async () => port.close() };
 }
 
 /** The parts in which a rejected request differs from the good redirect. */
@@ -136,18 +141,47 @@ test.each<[string, Stray, number, string]>([
     ...(status === 405 ? { allow: 'GET' } : {}),
     date: expect.any(String),
   });
-  expect(at.strays).toEqual([reason.replace('HOST', at.redirect.host)]);
+  const { host } = at.redirect;
+  const came = `a ${method} of ${headers['host'] ?? host}${path}${parameters['error'] ? ' with the error access_denied' : ''}`;
+  expect(at.refused).toEqual([{ came, reason: reason.replace('HOST', host), isRedirect: true }]);
   expect((await ask(at.redirect)).status).toBe(200);
   expect(await at.answer).toMatchObject({ kind: 'code' });
   await ask(at.redirect, { method: 'HEAD' });
-  expect(at.strays).toHaveLength(1);
+  expect(at.refused).toHaveLength(1);
+});
+
+test.each([
+  ['/favicon.ico', false],
+  ['/favicon.ico?codes=1', false],
+  ['/callback', true],
+  ['/callback?x=1', true],
+  ['/other?code=1', true],
+  ['/other?error=1', true],
+  ['/other?state=1', true],
+])('%s may have been meant as the redirect: %s', async (target, isRedirect) => {
+  await using at = await listening();
+  await ask(at.redirect, { target });
+  expect(at.refused).toMatchObject([{ isRedirect }]);
+});
+
+test('of a long address the beginning is shown', async () => {
+  await using at = await listening();
+  await ask(at.redirect, { target: `/${'x'.repeat(200)}` });
+  const [{ came = '' } = {}] = at.refused;
+  expect(came).toBe(`a GET of ${at.redirect.host}/xx`.padEnd('a GET of '.length + 100, 'x'));
 });
 
 test('64 KB of cookies of other services do no harm', async () => {
   await using at = await listening();
   const cookies = (bytes: number) => ({ headers: { cookie: 'x'.repeat(bytes) } });
   expect((await ask(at.redirect, cookies(65_536))).status).toBe(431);
-  expect(at.strays).toEqual(['delete the cookies that the browser has for 127.0.0.1']);
+  expect(at.refused).toEqual([
+    {
+      came: 'a request with more than 64 KB of headers',
+      reason: 'delete the cookies that the browser has for 127.0.0.1',
+      isRedirect: true,
+    },
+  ]);
   expect((await ask(at.redirect, cookies(63_000))).status).toBe(200);
   expect(await at.answer).toMatchObject({ kind: 'code' });
 });
