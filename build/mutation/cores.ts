@@ -96,7 +96,8 @@ export const CORES: Readonly<Record<string, Core>> = {
   },
   files: {
     mutate: ['src/files/{folders,kept-list,whole-files}.ts'],
-    tests: ['test/files/{config-folder,kept-list,replace-file}.test.ts'],
+    tests: ['test/files/{folders,kept-list,whole-files}.test.ts', 'test/files/trusted-path.machine.test.ts'],
+    without: 'is refused for|is not followed for secrets',
     floor: 92,
   },
   'read-pages': {

@@ -1,28 +1,7 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { makeFolder } from '../../src/files/folders.ts';
 import { createHome } from '../support/home.ts';
 import { available } from '../support/machine/requirement.ts';
 import { spawnHooktrail } from '../support/process.ts';
-
-describe('creating a folder', () => {
-  test('creates missing ancestors too, for the user only, and accepts an existing folder', async () => {
-    const top = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-folder-'));
-    try {
-      const folder = path.join(top, 'a', 'b');
-      makeFolder(folder);
-      makeFolder(folder);
-      for (const made of [folder, path.dirname(folder)]) expect((await stat(made)).mode & 0o777).toBe(0o700);
-      await writeFile(path.join(top, 'file'), '');
-      for (const below of ['file', 'file/a', 'file/a/b'])
-        expect(() => makeFolder(path.join(top, below))).toThrow(/EEXIST|ENOTDIR/);
-    } finally {
-      await rm(top, { recursive: true });
-    }
-  });
-});
 
 // On this file system, creating something in an existing folder fails with ENOENT, even for root.
 describe.skipIf(!available('/proc'))('a configuration folder in which nothing can be created', () => {
