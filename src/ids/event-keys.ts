@@ -1,15 +1,17 @@
 import { hash } from 'node:crypto';
-import { isGuid } from '../items/guids.ts';
+import { guidDigits } from '../items/guids.ts';
 
 /** An `eventId` as stored in the journal: 32 hexadecimal digits, for any form of the id. */
 export type EventKey = string;
 
 /**
- * Returns the key of an `eventId`: the digits of a GUID, which makes the key independent of case, and for any
- * other text (the service description specifies no format for payloads) the first 128 bits of its SHA-256.
+ * Returns the key of an `eventId`: the digits of a GUID, which makes the key independent of case and hyphens,
+ * as `readGuid` does, and for any other text (the service description specifies no format for payloads) the
+ * first 128 bits of its SHA-256.
  */
 export function eventKey(id: string): EventKey {
-  if (isGuid(id)) return id.replaceAll('-', '').toLowerCase();
+  const digits = guidDigits(id);
+  if (digits !== undefined) return digits;
   // UTF-8 would encode each half of a surrogate pair as the same replacement character.
   const encoding = id.isWellFormed() ? 'utf8' : 'utf16le';
   return hash('sha256', Buffer.from(id, encoding)).slice(0, 32);

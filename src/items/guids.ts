@@ -1,11 +1,17 @@
 const DIGITS = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 const GUID = new RegExp(`^${DIGITS}$`, 'i');
 const INSIDE = new RegExp(`(?<![0-9a-f-])${DIGITS}(?![0-9a-f-])`, 'gi');
+const BARE_DIGITS = /^[0-9a-f]{32}$/i;
 const BARE = /^[\s"'`{(]*([0-9a-f]{32})[\s"'`})]*$/i;
 
 /** The usual form, 8-4-4-4-12 hexadecimal digits in any case. */
 export function isGuid(text: string): boolean {
   return GUID.test(text);
+}
+
+/** The 32 digits of a GUID, which may lack its hyphens, in lower case; undefined for other texts. */
+export function guidDigits(text: string): string | undefined {
+  return isGuid(text) || BARE_DIGITS.test(text) ? text.replaceAll('-', '').toLowerCase() : undefined;
 }
 
 /** Lower-cases GUIDs only, since their case means nothing (RFC 9562, section 4). */
