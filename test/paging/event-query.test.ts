@@ -1,7 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { adviceText } from '../../src/advice.ts';
-import { encoded, followed, leadsTo, queryString, searchUrl } from '../../src/paging/event-query.ts';
+import { type Advice, adviceText } from '../../src/advice.ts';
+import {
+  addQueries,
+  encoded,
+  endpoint,
+  followed,
+  leadsTo,
+  otherOrigin,
+  pinned,
+  queryString,
+  searchUrl,
+} from '../../src/paging/event-query.ts';
 import { parseInstant } from '../../src/time/instant.ts';
 import { sampleSize } from '../support/seed.ts';
 
@@ -103,6 +113,8 @@ describe('a link to the next page', () => {
   test.each([
     ['http://[', 'is not an address'],
     ['https://user:password@events.example.com/?limit(11,10)', 'holds a user name or password'],
+    ['https://user@events.example.com/?limit(11,10)', 'holds a user name or password'],
+    ['https://:password@events.example.com/?limit(11,10)', 'holds a user name or password'],
     [
       'https://other.example.com/?limit(11,10)',
       'leads away from https://events.example.com',
@@ -118,5 +130,86 @@ describe('a link to the next page', () => {
       expect(follow).toThrow(error);
       expect(follow).toThrow(expect.toSatisfy(({ next: said }) => (said && adviceText(said, {})) === next));
     }
+  });
+});
+
+describe('where a link leads', () => {
+  const page = new URL('https://events.example.com/integrator-events/v1/integrator-events?limit(1,10)');
+
+  test.each([
+    ['?limit(11,10)', true],
+    ['?a=1&limit(11,10)', true],
+    ['?limit%2811%2C10%29', true],
+    ['?limit%2811%2c10)', true],
+    ['?nolimit(11,10)', false],
+    ['?limit(11)', false],
+    ['?page=2', false],
+    ['', true],
+    [null, true],
+    [undefined, true],
+  ])('%s leads to the eleventh item, or is none: %s', (link, expected) => {
+    expect(leadsTo(11, link, page)).toBe(expected);
+  });
+
+  test('to another service names its base URL, whatever the path before it', () => {
+    const saysBase = ({ next }: { next: Advice }) =>
+      adviceText(next, {}).includes('https://other.example.com/integrator-events/v1`');
+    expect(() => followed('https://other.example.com/?limit(11,10)', page)).toThrow(
+      expect.toSatisfy(saysBase),
+    );
+  });
+
+  test.each([
+    ['http://events.example.com/?limit(11,10)', 'http://events.example.com'],
+    ['//other.example.com/', 'https://other.example.com'],
+    ['https://events.example.com/other', undefined],
+    ['?limit(11,10)', undefined],
+    ['http://[', undefined],
+  ])('%s leads to the origin %s', (link, origin) => {
+    expect(otherOrigin(link, page)).toBe(origin);
+  });
+});
+
+test('searches are added, without those that are there but for their times', () => {
+  const [early, late] = [parseInstant('2026-11-01'), parseInstant('2026-11-02')];
+  const known = { eventType: 'a', after: early };
+  const others = [{ eventType: 'a', after: late, before: late }, { eventType: 'b' }, { eventId: 'a' }];
+  expect(addQueries([known], others)).toEqual([known, ...others.slice(1)]);
+});
+
+test('a path without a query has no question mark', () => {
+  const base = new URL('https://events.example.com/v1/');
+  expect(endpoint(base, 'x').href).toBe('https://events.example.com/v1/x');
+  expect(endpoint(base, 'x', 'a=1').href).toBe('https://events.example.com/v1/x?a=1');
+});
+
+describe('an address is limited to events before a time', () => {
+  const pin = parseInstant('2026-11-20T12:00:00Z');
+  const KEY = 'lt(createdOn,2026-11-20T12:00:00Z)';
+  test.each([
+    ['', `?${KEY}`],
+    ['?eq(eventId,a)', `?eq(eventId,a)&${KEY}`],
+    ['?limit(1,5)', `?${KEY}&limit(1,5)`],
+    ['?eq(eventId,a)&limit%281,5)', `?eq(eventId,a)&${KEY}&limit%281,5)`],
+    ['?eq(eventId,nolimit(a)', `?eq(eventId,nolimit(a)&${KEY}`],
+    ['?gt(createdOn,2026-11-01)&LIMIT(1,5)&x', `?gt(createdOn,2026-11-01)&${KEY}&LIMIT(1,5)&x`],
+    ['?eq(eventId,alt(createdOn)', `?eq(eventId,alt(createdOn)&${KEY}`],
+  ])('%s becomes %s', (search, expected) => {
+    const url = new URL(`https://events.example.com/v1${search}`);
+    expect(pinned(url, pin).search).toBe(expected);
+    expect(url.search).toBe(search);
+  });
+
+  test.each(['?lt(createdOn,2026-11-01)', '?a&lt%28createdOn,2026-11-01)', '?LT(CREATEDON,2026-11-01)'])(
+    'which has such a limit already stays: %s',
+    (search) => {
+      const url = new URL(`https://events.example.com/v1${search}`);
+      expect(pinned(url, pin).search).toBe(search);
+    },
+  );
+
+  test('which nothing limits stays', () => {
+    const url = new URL('https://events.example.com/v1?limit(1,5)');
+    expect(pinned(url, undefined)).toBe(url);
   });
 });

@@ -15,13 +15,12 @@ describe('reading ahead', () => {
         ? new Promise<number>((resolve) => {
             release = resolve;
           })
-        : Promise.resolve(job);
+        : delay(1, job);
     };
     const reading = readAhead(Array(40).keys(), run, () => 3, forever);
     const first = reading.next();
-    await delay(5);
     // The job that is being awaited has left the queue.
-    expect(asked).toEqual([0, 1, 2, 3, 4, 5, 6]);
+    await expect.poll(() => asked).toEqual([0, 1, 2, 3, 4, 5, 6]);
     release(0);
     expect((await first).value).toEqual({ job: 0, result: 0 });
     await reading.return(undefined);
