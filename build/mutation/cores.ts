@@ -92,6 +92,7 @@ export const CORES: Readonly<Record<string, Core>> = {
   'event-keys': {
     mutate: ['src/ids/event-keys.ts'],
     tests: ['test/ids/event-keys.test.ts'],
+    without: 'a file of several pieces',
     floor: 92,
   },
   files: {
@@ -235,6 +236,15 @@ export const CORES: Readonly<Record<string, Core>> = {
     mutate: ['src/about/{about-json,about-text,next-commands}.ts'],
     tests: ['test/about/about-text.test.ts'],
     floor: 97,
+  },
+  listen: {
+    mutate: [
+      'src/webhooks/listen/{intake,limited-warnings,missed-events}.ts',
+      'src/webhooks/found-events.ts',
+    ],
+    tests: ['test/webhooks/listen/{intake,missed-events}.test.ts', 'test/webhooks/found-events.test.ts'],
+    hangsAfterMs: 6_000,
+    floor: 92,
   },
   'sign-in': {
     mutate: ['src/sign-in/{authorization,provider-failure,provider-metadata,token-endpoint}.ts'],
