@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { searchedAddress, shownAddress, withShownAddress } from '../../src/names/callback-address.ts';
+import {
+  searchedAddress,
+  shownAddress,
+  typedAddress,
+  withShownAddress,
+} from '../../src/names/callback-address.ts';
 
 test.each([
   ['https://hooks.example.com/in', 'hooks.example.com/in'],
@@ -13,9 +18,18 @@ test.each([
   ['http://127.0.0.1:3000/in', '127.0.0.1:3000/in'],
 ])('of the address %s is shown %s', (address, shown) => expect(shownAddress(address)).toBe(shown));
 
-test.each(['', 'hooks', 'javascript:alert(1)', '/in', 'mailto:a@example.com'])('%j is no address', (text) => {
+test.each([
+  '',
+  'hooks',
+  'javascript:alert(1)',
+  '/in',
+  'mailto:a@example.com',
+  'xhttps://a.example',
+  'httpsx://a.example',
+])('%j is no address', (text) => {
   expect(shownAddress(text)).toBeUndefined();
   expect(searchedAddress(text)).toBe('');
+  expect(typedAddress(text)).toBeUndefined();
 });
 
 test('a subscription keeps nothing else of its address, and other values stay as they are', () => {
@@ -30,6 +44,10 @@ test('a subscription keeps nothing else of its address, and other values stay as
   );
   const others = [{ n: 1 }, 5, null];
   expect(others.map(withShownAddress)).toEqual(others);
+});
+
+test('who typed an address sees its host and whole path', () => {
+  expect(typedAddress('https://user:pw@Hooks.example.com/In/k3y?k=v')).toBe('hooks.example.com/In/k3y');
 });
 
 test('a part is looked for in host and path, and not in user information or a query', () => {

@@ -47,6 +47,8 @@ test('completion has the listed subscriptions of its profile and service, withou
   for (const other of [{ profile: 'work' }, { baseUrl: new URL('https://other.example.com/v1') }])
     expect(keptSubscriptions(settingsOf({ ...owner, ...other }), around)).toEqual([]);
   expect(keptSubscriptions(settingsOf({ profile: 'default' }), around)).toEqual([]);
+  const invalid = { checked: () => expect.fail('invalid settings') } as unknown as RunSettings;
+  expect(keptSubscriptions(invalid, around)).toEqual([]);
 });
 
 test.each([

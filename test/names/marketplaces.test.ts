@@ -25,6 +25,8 @@ for (const [shape, eventWith] of [
   test(`events of several marketplaces are found on whatever page they are, ${shape}`, () => {
     expect(mixOf([live, live], [live], [live, trial])).toEqual(['1', '2']);
     expect(mixOf([live], [trial])).toEqual(['1', '2']);
+    expect(mixOf([trial], [live])).toEqual(['1', '2']);
+    expect(mixOf([])).toBeUndefined();
     expect(mixOf([both], [both, live], [live])).toBeUndefined();
     expect(mixOf([both, live], [both], [trial])).toEqual(['1', '2']);
     expect(mixOf([{}], [live], [{ marketplaceIds: [] }], [{ marketplaceIds: '["2"]' }])).toEqual(['1', '2']);

@@ -83,11 +83,13 @@ test('a near name is looked for among 1,000', () => {
 test.each([
   ['acm', 'Acme Ltd', 'the name that holds it, in any case'],
   ['LTD', 'Acme Ltd', 'the name that holds it, in any case'],
+  ['E lT', 'Acme Ltd', 'the name that holds it, in any case'],
+  ['doubel', 'Double  Space', 'the name with a word that is near'],
   ['acne', 'Acme Ltd', 'the name with a word that is near'],
   ['bolt nd sons', 'Bolt and Sons', 'the name that is near as a whole'],
   ['wholly other', undefined, 'none'],
 ])('nearest to %s is %s: %s', (text, near, _) => {
-  expect(nearName(text, ['Zebra', 'Acme Ltd', 'Bolt and Sons'])).toBe(near);
+  expect(nearName(text, ['Zebra', 'Acme Ltd', 'Bolt and Sons', 'Double  Space'])).toBe(near);
 });
 
 test('an event is for the names in its field that are not empty, and has its subscription in lower case', () => {

@@ -1,7 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Service } from '../../src/http/service.ts';
-import { SubscriptionNames, subscriptionOf, withWord } from '../../src/names/subscription-names.ts';
+import {
+  SubscriptionNames,
+  subscriptionOf,
+  withWord,
+  wordsOfAddresses,
+} from '../../src/names/subscription-names.ts';
 import { clock } from '../support/clock.ts';
 
 const ID = '22284310-c2cd-4a3e-a9e8-1d7b8995da7f';
@@ -211,16 +216,32 @@ test.each<[unknown, object | undefined]>([
   ['text', undefined],
 ])('of the item %j', (item, parsed) => expect(subscriptionOf(item)).toEqual(parsed));
 
+const listed = ['https://Hooks.example.com/Orders?q=z', 'https://other.example.org/in', undefined].map(
+  (callbackUrl, index) => ({
+    id: `${index}`,
+    callbackUrl,
+    state: 'on' as const,
+    marketplaces: [],
+    eventTypes: [],
+  }),
+);
+
+test('the words of an address are it, its host, and the names in it of three characters or more', () => {
+  expect(wordsOfAddresses(listed)).toEqual([
+    'hooks.example.com/Orders',
+    'hooks.example.com',
+    'hooks',
+    'example',
+    'com',
+    'Orders',
+    'other.example.org/in',
+    'other.example.org',
+    'other',
+    'org',
+  ]);
+});
+
 test('a word is looked for in host and path, in any case', () => {
-  const listed = ['https://Hooks.example.com/Orders?q=z', 'https://other.example.org/in', undefined].map(
-    (callbackUrl, index) => ({
-      id: `${index}`,
-      callbackUrl,
-      state: 'on' as const,
-      marketplaces: [],
-      eventTypes: [],
-    }),
-  );
   const idsWith = (word: string) => withWord(listed, word).map(({ id }) => id);
   expect(idsWith(' HOOKS.example ')).toEqual(['0']);
   expect(idsWith('orders')).toEqual(['0']);
