@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Service } from '../../src/http/service.ts';
 import {
+  listSubscriptions,
   SubscriptionNames,
   subscriptionOf,
   withWord,
@@ -215,6 +216,40 @@ test.each<[unknown, object | undefined]>([
   [{}, undefined],
   ['text', undefined],
 ])('of the item %j', (item, parsed) => expect(subscriptionOf(item)).toEqual(parsed));
+
+describe('the list of subscriptions', () => {
+  const baseUrl = new URL('https://events.example.com/v1');
+  const { signal } = new AbortController();
+  const listIn = (answer: Answer) =>
+    listSubscriptions({ baseUrl, clock, signal, send: async () => answer } as unknown as Service);
+  const next =
+    'this service may not have the requests of subscriptions: events are found by the id of theirs, --subscription GUID';
+
+  test('has each subscription once, and leaves out what has no id', async () => {
+    const items = [subscription, {}, { ...subscription, isEnabled: false }, { subscriptionId: OTHER }];
+    const listed = await listIn(json({ items }));
+    expect(listed.map(({ id, state }) => [id, state])).toEqual([
+      [ID, 'off'],
+      [OTHER, 'on'],
+    ]);
+  });
+
+  test.each([
+    ['that is no list', json({ items: {} }), 200, next],
+    ['that is not there', json({ items: [] }, 404), 404, next],
+    ['that comes with an error', json({ items: [] }, 500), 500, 'try again later'],
+  ])('%s is an error of the service', async (_, answer, status, step) => {
+    await expect(listIn(answer)).rejects.toMatchObject({ status, next: step });
+  });
+
+  test('that is not JSON is an error of the service, with its text', async () => {
+    await expect(listIn(textAnswer('down'))).rejects.toMatchObject({
+      message: expect.stringMatching(/: the service answered with something that is not JSON$/),
+      details: ['down'],
+      next,
+    });
+  });
+});
 
 const listed = ['https://Hooks.example.com/Orders?q=z', 'https://other.example.org/in', undefined].map(
   (callbackUrl, index) => ({
