@@ -169,7 +169,8 @@ export async function createFile(file: string, content: string): Promise<void> {
 export async function overwriteFile(file: string, content: Uint8Array): Promise<void> {
   const handle = await files.open(file, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
   try {
-    await handle.write(content, 0, content.length, 0);
+    // Unlike `write`, this never stops early on a nearly full disk.
+    await handle.writeFile(content);
     await handle.truncate(content.length);
     await handle.sync();
   } finally {

@@ -152,7 +152,8 @@ export class JournalFile {
     let written = 0;
     let lines = openedLine(this.#context);
     const writeLines = async () => {
-      await replacement.handle.write(lines);
+      // Unlike `write`, this never stops early on a nearly full disk.
+      await replacement.handle.appendFile(lines);
       written += lines.length;
       lines = '';
     };

@@ -231,6 +231,21 @@ describe('overwriting a file', () => {
     expect(await readFile(place('a'), 'utf8')).toBe('short');
   });
 
+  test('writes all of it, also where the disk takes a part of a write', async () => {
+    await writeFile(place('a'), 'a long secret');
+    const opening = fs.promises.open;
+    const spy = vi.spyOn(fs.promises, 'open').mockImplementation(async (file, ...rest) => {
+      const handle = await opening(file, ...rest);
+      const write = handle.write.bind(handle);
+      const writePart = (bytes: Uint8Array) => write(bytes, 0, 2);
+      vi.spyOn(handle, 'write').mockImplementation(writePart as never);
+      return handle;
+    });
+    onTestFinished(() => spy.mockRestore());
+    await overwriteFile(place('a'), Buffer.from('other'));
+    expect(await readFile(place('a'), 'utf8')).toBe('other');
+  });
+
   test('creates none, and follows no link', async () => {
     await expect(overwriteFile(place('a'), Buffer.from('x'))).rejects.toMatchObject({ code: 'ENOENT' });
     await writeFile(place('target'), 'kept');

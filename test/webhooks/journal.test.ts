@@ -522,6 +522,25 @@ describe('keeping', () => {
     expect([journal.size, journal.damaged]).toEqual([24_000, 0]);
   });
 
+  test('the shorter file is whole on a nearly full disk, which takes a part of a write', async () => {
+    await writeFile(place.file, withUseless(3, 100_000));
+    const opening = fs.promises.open;
+    const spy = vi.spyOn(fs.promises, 'open').mockImplementation(async (file, ...rest) => {
+      const handle = await opening(file, ...rest);
+      const write = handle.write.bind(handle);
+      const writePart = (text: string | Uint8Array) => write(Buffer.from(text as string).subarray(0, 20));
+      vi.spyOn(handle, 'write').mockImplementation(writePart as never);
+      return handle;
+    });
+    onTestFinished(() => spy.mockRestore());
+    const journal = await place.open();
+    expect(await journal.once(key('young'), take)).toBe('accepted');
+    await place.close(journal);
+    const again = await place.open();
+    expect([again.size, again.damaged]).toEqual([4, 0]);
+    expect((await stat(place.file)).size).toBeLessThan(1000);
+  });
+
   const fault = Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' });
 
   test('a journal whose shorter file cannot take its place is used as it is, and leaves none', async () => {
