@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Clock, Context, Machine } from '../context.ts';
 import { faultText, UsageError } from '../errors.ts';
-import { configFolder, makeFolder, makeOwnFolder, refusePlanted } from '../files/folders.ts';
+import { configFolder, makeFolder, refusePlanted } from '../files/folders.ts';
 import { followLinks } from '../files/whole-files.ts';
 import type { EventKey, EventKeys } from '../ids/event-keys.ts';
 import { LockedError, type TakenLock, takeLock } from '../lock/lock.ts';
@@ -44,7 +44,6 @@ export async function openJournal(
     if (fs.existsSync(real)) fs.closeSync(openChecked(real, fs.constants.O_RDONLY, machine));
     const place = { folder: `${real}.lock`, subject: `the journal ${real}` };
     checkLockFolder(place.folder, machine);
-    makeOwnFolder(place.folder);
     const lock = await takeLock('journal', context, { ...place, patience: 0 }).catch((error) => {
       if (!(error instanceof LockedError && onWait)) throw error;
       onWait(error);
@@ -205,7 +204,7 @@ export class Journal {
   }
 
   async #forgetOld(): Promise<void> {
-    if (Number.isFinite(this.#keep)) this.#ids.forgetBefore(secondsOf(this.#clock.now() - this.#keep));
+    this.#ids.forgetBefore(secondsOf(this.#clock.now() - this.#keep));
     await this.#file.rewriteIfWorthIt(this.#ids);
   }
 }
