@@ -37,7 +37,7 @@ const inBothShapes = [
   'test/names/{marketplace-filter,name-filter}*',
   'test/questions/{folds,health-fold}*',
   'test/report/{report,report-page.machine}*',
-  'test/sources/{creation-order,from,stored-doubts}*',
+  'test/sources/{creation-order,from,item-text,stored-doubts,stored-matches}*',
   'test/stats/stats*',
   'test/terminal/inert-text*',
   'test/watch/{watch,watch-command,watch-crash}*',

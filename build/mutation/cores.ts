@@ -85,8 +85,9 @@ export const CORES: Readonly<Record<string, Core>> = {
     floor: 92,
   },
   sources: {
-    mutate: ['src/sources/{creation-order,hash-set,stored-doubts}.ts'],
-    tests: ['test/sources/{creation-order,hash-set,stored-doubts}.test.ts'],
+    mutate: ['src/sources/{creation-order,hash-set,item-text,stored-doubts,stored-matches}.ts'],
+    tests: ['test/sources/{creation-order,hash-set,item-text,stored-doubts,stored-matches}.test.ts'],
+    without: 'however many there are',
     floor: 92,
   },
   'event-keys': {
