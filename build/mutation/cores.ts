@@ -195,6 +195,12 @@ export const CORES: Readonly<Record<string, Core>> = {
     hangsAfterMs: 6_000,
     floor: 94,
   },
+  polling: {
+    mutate: ['src/watch/poll-until-end.ts'],
+    tests: ['test/watch/poll-until-end.test.ts'],
+    hangsAfterMs: 6_000,
+    floor: 92,
+  },
   names: {
     mutate: ['src/names/*.ts'],
     tests: ['test/names/*.test.ts'],
