@@ -4,6 +4,7 @@ import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Context } from '../../src/context.ts';
+import { askPassphrase, isPassphraseGiven } from '../../src/secrets/file-vault.ts';
 import { FileSeal, generateKey, sealKindOf } from '../../src/secrets/sealed-file.ts';
 import {
   deleteSecretFile,
@@ -101,10 +102,9 @@ test('the last write counts, wherever it was made, and whatever the clock says',
  * A person on a terminal who gives these answers to the questions, which are kept with the other text in
  * `shown`.
  */
-function person(answers: string[]): Context & { readonly shown: string[] } {
+function person(answers: string[], plain = context()): Context & { readonly shown: string[] } {
   const shown: string[] = [];
   const input = new PassThrough();
-  const plain = context();
   return {
     ...plain,
     shown,
@@ -163,6 +163,44 @@ test('on a terminal a person has three tries to type the passphrase of the encry
     mistaken,
     question,
   ]);
+});
+
+test('on a terminal a person may have a key made instead, whose file is used from then on', async () => {
+  const keyFile = path.join(at.folder, '.hooktrail.key');
+  const home = () => createContext({ environment: { HOME: at.folder, HOOKTRAIL_CONFIG_DIR: at.folder } });
+  const choose = (typing: Context) => askPassphrase('default', typing, { isNew: true, offersKey: true });
+  const typing = person(['short', ''], home());
+  const key = await choose(typing);
+  expect([sealKindOf(key), await readFile(keyFile, 'utf8')]).toEqual(['key', `${key}\n`]);
+  expect(typing.memory.keyFile).toBe(keyFile);
+  expect(typing.shown.filter((text) => text !== '\n')).toEqual([
+    `Without a passphrase (just press Enter) a key is made in ${keyFile},\nand commands do not ask for it.\n`,
+    'New passphrase for the encrypted file: ',
+    '  a new passphrase needs 8 characters or more\n',
+    'New passphrase for the encrypted file: ',
+  ]);
+  expect(await choose(person([''], home()))).toBe(key);
+  const chosen = person(['one passphrase', 'one passphrase'], home());
+  expect([await choose(chosen), chosen.memory.keyFile]).toEqual(['one passphrase', undefined]);
+  await writeFile(keyFile, 'a passphrase\n');
+  await expect(choose(person([''], home()))).rejects.toMatchObject({
+    exitCode: 2,
+    message: `${keyFile} holds no key of \`hooktrail keygen\``,
+    next: 'move it away, or choose a passphrase',
+  });
+});
+
+test('a passphrase or key comes from the file that the profile names, and is not asked for', async () => {
+  const file = path.join(at.folder, 'key');
+  await writeFile(file, `${KEY}\n`, { mode: 0o600 });
+  const profiles = { default: { 'passphrase-file': file }, other: {} };
+  await writeFile(path.join(at.folder, 'config.json'), JSON.stringify({ version: 1, profiles }));
+  expect(await isPassphraseGiven('default', context())).toBe(true);
+  expect(await isPassphraseGiven('other', context())).toBe(false);
+  expect(await isPassphraseGiven('other', context(KEY))).toBe(true);
+  expect(await askPassphrase('default', context())).toBe(KEY);
+  await openVault('file', binding, context()).write(secrets);
+  expect(await open(KEY).read()).toEqual(secrets);
 });
 
 test('a key is recognised in its whole form alone', () => {
@@ -521,8 +559,10 @@ test('a file of secrets and the copy that was rescued are read, listed and delet
   await copies.write(Buffer.from('1'));
   const rescued = await copies.rescue(Buffer.from('2'));
   expect([await latest(), await listRescued(context())]).toEqual([{ written: 2 }, ['hooks.token']]);
+  expect((await copies.readSealed()).map(String)).toEqual(['1', '2']);
   await copies.remove();
   expect([await latest(), await listRescued(context())]).toEqual([undefined, []]);
+  expect(await copies.readSealed()).toEqual([]);
   for (const place of [file, rescued]) await expect(stat(place)).rejects.toThrow('ENOENT');
 });
 
