@@ -70,7 +70,7 @@ export async function startReplacement(file: string, mode: number) {
   await removeAbandoned(file, handle).catch(() => undefined);
   const abandon = async () => {
     await handle.close().catch(() => undefined);
-    await files.rm(temporary, { force: true }).catch(() => undefined);
+    await files.rm(temporary).catch(() => undefined);
   };
   /**
    * Replaces the old content: fsync, rename, fsync of the folder. Throws `UnsyncedError` if only the last of
@@ -157,7 +157,7 @@ export async function createFile(file: string, content: string): Promise<void> {
     await handle.writeFile(content);
     await handle.sync();
   } catch (error) {
-    await files.rm(file, { force: true }).catch(() => undefined);
+    await files.rm(file).catch(() => undefined);
     throw error;
   } finally {
     await handle.close();

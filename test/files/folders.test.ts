@@ -1,6 +1,7 @@
+import fs from 'node:fs';
 import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   cacheFolder,
   checkWritable,
@@ -137,8 +138,12 @@ describe('a folder in the common /tmp', () => {
 
 test('a place is tried out on Windows, where its access list cannot be read', async () => {
   const [linux, windows] = [{ platform: 'linux' as const }, { platform: 'win32' as const }];
+  const opening = vi.spyOn(fs.promises, 'open');
+  onTestFinished(() => opening.mockRestore());
   await checkWritable(place('a'), linux);
+  expect(opening).not.toHaveBeenCalled();
   await checkWritable(place('a'), windows);
+  expect(opening).toHaveBeenCalledOnce();
   expect(await readdir(at.folder)).toEqual([]);
   for (const machine of [linux, windows])
     await expect(checkWritable(place('missing/a'), machine)).rejects.toThrow('ENOENT');

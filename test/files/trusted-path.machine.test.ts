@@ -51,6 +51,14 @@ describe.skipIf(!available('root'))('a path through a folder that everybody can 
     else expect(check).not.toThrow();
   });
 
+  test('is accepted on Windows, which protects such folders by access lists', async () => {
+    await symlink(own, path.join(shared, 'x'));
+    await lchown(path.join(shared, 'x'), 1001, 1001);
+    expect(() =>
+      refusePlanted(path.join(shared, 'x'), 'the report', { ...user, platform: 'win32' }),
+    ).not.toThrow();
+  });
+
   test('is also refused behind a link of the user', async () => {
     await mkdir(path.join(shared, 'theirs'));
     await lchown(path.join(shared, 'theirs'), 1001, 1001);
@@ -71,6 +79,20 @@ describe.skipIf(!available('root'))('a path through a folder that everybody can 
     await mkdir(path.join(own, 'theirs'));
     await lchown(path.join(own, 'theirs'), 1001, 1001);
     expect(() => refusePlanted(path.join(own, 'theirs', 'x'), 'the report', user)).not.toThrow();
+    await chmod(own, 0o770);
+    expect(() => refusePlanted(path.join(own, 'theirs', 'x'), 'the report', user)).not.toThrow();
+  });
+
+  test.each([
+    ['the user', 1000],
+    ['root', 0],
+    ['an unmapped user, as root is in a container', 65_534],
+  ])('is accepted through a link in a folder of %s that nobody else can write to', async (_, owner) => {
+    const place = path.join(own, 'link');
+    await symlink(shared, place);
+    await lchown(place, 1001, 1001);
+    await lchown(own, owner, owner);
+    expect(() => refusePlanted(path.join(place, 'x'), 'the report', user)).not.toThrow();
   });
 
   test.each([
@@ -83,7 +105,10 @@ describe.skipIf(!available('root'))('a path through a folder that everybody can 
     await lchown(own, owner, owner);
     await chmod(own, mode);
     expect(() => refusePlanted(path.join(place, 'x'), 'the report', user)).toThrow(
-      `the report: ${place} is a link of another user (1001)`,
+      expect.objectContaining({
+        message: `the report: ${place} is a link of another user (1001)`,
+        next: 'choose a path in a folder that only you can write to',
+      }),
     );
   });
 
@@ -189,6 +214,24 @@ describe.skipIf(!available('root'))('a path that others could replace', () => {
       danger: () => `${path.join(home, 'cache', 'compiled')} belongs to another user (1001)`,
       isCode: false,
     },
+    'belongs to an unmapped user': {
+      does: () => lchown(path.join(home, 'cache', 'compiled'), 65_534, 65_534),
+      danger: () => `${path.join(home, 'cache', 'compiled')} belongs to another user (65534)`,
+      isCode: false,
+    },
+    'is in a folder of an unmapped user, as root is in a container': {
+      does: () => lchown(path.join(home, 'cache'), 65_534, 65_534),
+      danger: () => undefined,
+      isCode: true,
+    },
+    'holds what the user put there': {
+      does: async () => {
+        await mkdir(path.join(home, 'cache', 'compiled', 'v22'));
+        await lchown(path.join(home, 'cache', 'compiled', 'v22'), 1000, 1000);
+      },
+      danger: () => undefined,
+      isCode: true,
+    },
     "is in another user's folder": {
       does: () => lchown(path.join(home, 'cache'), 1001, 1001),
       danger: () => `${path.join(home, 'cache')} belongs to another user (1001)`,
@@ -251,6 +294,17 @@ describe.skipIf(!available('root'))('a path that others could replace', () => {
     await lchown(home, 1001, 1001);
     expect(isForCode(path.join(home, 'cache', 'compiled'), machine)).toBe(false);
     expect(await readdir(home)).toEqual([]);
+  });
+
+  test('is not created in a folder that others can write to, or below a file', async () => {
+    const root = { ...machine, userId: 0 };
+    await lchown(home, 0, 0);
+    await rm(path.join(home, 'cache'), { recursive: true });
+    await writeFile(path.join(home, 'file'), '');
+    expect(isForCode(path.join(home, 'file', 'compiled'), root)).toBe(false);
+    await chmod(home, 0o1777);
+    expect(isForCode(path.join(home, 'cache', 'compiled'), root)).toBe(false);
+    expect(await readdir(home)).toEqual(['file']);
   });
 
   test('is created for the user alone', async () => {

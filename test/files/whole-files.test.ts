@@ -22,6 +22,7 @@ import {
   followLinks,
   isReadOnce,
   openPipe,
+  openToRead,
   openWithoutWaiting,
   overwriteFile,
   readGivenFile,
@@ -390,6 +391,20 @@ describe('a pipe', () => {
     expect(() => readRegularFile(at.folder)).toThrow('EISDIR');
     expect(() => readRegularFile(place('missing'))).toThrow('ENOENT');
   });
+});
+
+test.runIf(process.platform === 'linux')('no file stays open', async () => {
+  const openFiles = () => fs.readdirSync('/proc/self/fd').length;
+  const before = openFiles();
+  await createFile(place('a'), 'content');
+  await createFile(place('a'), 'content').catch(() => undefined);
+  await overwriteFile(place('a'), Buffer.from('other'));
+  readRegularFile(place('a'));
+  await openPipe(place('a'), NEVER);
+  const handle = await openToRead(place('a'));
+  expect(String(await handle.readFile())).toBe('other');
+  await handle.close();
+  expect(openFiles()).toBe(before);
 });
 
 test('the encoding is UTF-16 where a byte order mark says so, and else UTF-8', () => {
