@@ -82,12 +82,12 @@ export const CORES: Readonly<Record<string, Core>> = {
   queries: {
     mutate: ['src/paging/{event-query,read-ahead}.ts'],
     tests: ['test/paging/{event-query,read-ahead}.test.ts'],
-    floor: 92,
+    floor: 96,
   },
   sources: {
     mutate: ['src/sources/{creation-order,hash-set,item-text,stored-doubts,stored-matches}.ts'],
     tests: ['test/sources/{creation-order,hash-set,item-text,stored-doubts,stored-matches}.test.ts'],
-    without: 'however many there are',
+    without: 'however many there are|are the same in any pieces|among a million',
     floor: 92,
   },
   'event-keys': {
