@@ -146,7 +146,7 @@ function subjectOf(token: string | undefined): string | null {
 /** Warns of an unknown profile, or of variables that override it: they are easily forgotten. */
 export async function warnOfOverrides(
   { profile, given }: Settings,
-  { context, reporter }: Call,
+  { context, reporter }: Pick<Call, 'context' | 'reporter'>,
 ): Promise<void> {
   const saved = (await readConfig(context)).profiles[profile];
   if (!saved) return reporter.warning(`there is no profile '${profile}'`, { kind: 'usage' });
@@ -166,7 +166,9 @@ export type CheckResult = 'accepted' | 'rejected' | 'unreachable' | 'failed' | '
  * Requests the event types, the service's cheapest answer, with a valid token. Returns the kind of failure,
  * if any.
  */
-export async function checkSignIn(call: Call): Promise<{ result: CheckResult; error: unknown } | undefined> {
+export async function checkSignIn(
+  call: Pick<Call, 'settings' | 'context' | 'reporter'>,
+): Promise<{ result: CheckResult; error: unknown } | undefined> {
   const { context } = call;
   let hasToken = false;
   try {
