@@ -285,6 +285,12 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/sign-in/session.test.ts'],
     floor: 95,
   },
+  'sign-out': {
+    mutate: ['src/sign-in/{client-authentication,sign-in-state,sign-out}.ts'],
+    tests: ['test/sign-in/{client-proof,sign-in-state,sign-out}.test.ts'],
+    hangsAfterMs: 6_000,
+    floor: 92,
+  },
   'received-ids': {
     mutate: ['src/ids/{id-column,table-rows,received-ids}.ts'],
     tests: ['test/ids/{id-column,table-rows,received-ids}.test.ts'],
