@@ -3,7 +3,6 @@ import type { Context } from '../context.ts';
 import { type HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { withLock } from '../lock/lock.ts';
 import { forgetApiTokens } from '../secrets/api-tokens.ts';
-import { isPassphraseGiven } from '../secrets/file-vault.ts';
 import { isSecretGiven } from '../secrets/given-secret.ts';
 import { KeychainError } from '../secrets/keychain-error.ts';
 import { forgetSignIns, openVault } from '../secrets/stored-sign-ins.ts';
@@ -123,6 +122,8 @@ interface Outcome {
   readonly said: string | undefined;
   /** Names the tokens that remain valid, and why. */
   readonly failure?: string | undefined;
+  /** Set if nothing is stored for the saved addresses: what is deleted was for others. */
+  readonly isAbsent?: true;
   readonly unasked?: KeychainError;
 }
 
@@ -142,7 +143,7 @@ async function signOut(
   // Every sign-in saves its store: a profile with only the default was never signed in.
   const { store = context.environment['HOOKTRAIL_STORE']?.toLowerCase() } = config.profiles[profile] ?? {};
   const forget = async (outcome: Outcome) => {
-    const { said, failure } = outcome;
+    const { said, failure, isAbsent } = outcome;
     const { removed, unasked } = await forgetSignIns(profile, context).catch((error: HooktrailError) => {
       const done = failure ?? (said && `the profile '${profile}' stays signed in on this machine${said}`);
       throw Object.assign(error, { details: [...error.details, ...(settings && done ? [done] : [])] });
@@ -150,7 +151,7 @@ async function signOut(
     if (unasked && store === 'keychain')
       return { removed, said, failure: unrevokedText(profile, unasked.message), unasked };
     if (removed === 0) return { removed, said: '' };
-    if (removed === 1 || failure) return { removed, said, failure };
+    if ((removed === 1 && !isAbsent) || failure) return { removed, said, failure };
     const earlier = `tokens of earlier sign-ins of '${profile}' at other addresses were deleted, but not revoked`;
     return { removed, said, failure: earlier };
   };
@@ -168,19 +169,17 @@ function unrevokedText(profile: string, why: string): string {
 async function revokeStored(settings: BoundSettings, context: Context, reporter: Reporter): Promise<Outcome> {
   const { profile, store } = settings;
   const failed = (why: string): Outcome => ({ said: '', failure: unrevokedText(profile, why) });
-  // Signing out must not need a passphrase; a person is still asked for it, since revoking needs the tokens.
-  const isSealed = store === 'file' && !(await isPassphraseGiven(profile, context));
-  if (isSealed && !canPrompt(context)) return failed('they could not be read');
   let stored: Secrets | undefined;
   try {
     stored = await openVault(store, bindingOf(settings), context).read();
   } catch (error) {
-    // A fault may be temporary; damage or a different passphrase is not.
+    // A fault may be temporary; damage, or a passphrase that is different or missing, is not.
     if (error instanceof Error && error.cause instanceof Error && 'syscall' in error.cause) throw error;
-    const isAbsent = error instanceof KeychainError && error.holdsNothing;
-    return failed(isAbsent ? error.message : 'they could not be read');
+    const holdsNothing = error instanceof KeychainError && error.holdsNothing;
+    return failed(holdsNothing ? error.message : 'they could not be read');
   }
-  const { refreshToken, access } = stored ?? {};
+  if (stored === undefined) return { said: '', isAbsent: true };
+  const { refreshToken, access } = stored;
   if (refreshToken === undefined && access === undefined) return { said: '' };
   const revokeThere = async (provider: Provider): Promise<Outcome> => {
     const endpoint = await findEndpoint(provider, 'revocation_endpoint');

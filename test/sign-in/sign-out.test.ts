@@ -271,6 +271,21 @@ describe('signing out', () => {
     expect([at.provider.forms.length, await at.left()]).toEqual([2, []]);
   });
 
+  test.each([{}, { HOOKTRAIL_PASSPHRASE: undefined }])(
+    'of a sign-in at other addresses alone says that its tokens are not revoked: with %j',
+    async (changes) => {
+      await at.signIn(WHOLE, 'default', { 'base-url': 'https://older.example' });
+      await at.save({ default: at.profile });
+      expect(await signOut({}, environmentWith(changes))).toEqual({
+        said: [
+          `notice: ${OUT}`,
+          "warning (sign-in): tokens of earlier sign-ins of 'default' at other addresses were deleted, but not revoked",
+        ],
+      });
+      expect([await at.left(), at.provider.asked]).toEqual([[], 0]);
+    },
+  );
+
   test('of a sign-in that was made twice says only once that nothing was revoked', async () => {
     await at.signIn(WHOLE, 'default', { 'base-url': 'https://older.example' });
     await at.signIn();
@@ -312,7 +327,7 @@ describe('tokens that cannot be read', () => {
     expect(await at.left()).toEqual([]);
   });
 
-  test.each(['the passphrase is given', 'somebody could type it'])(
+  test.each(['the passphrase is given', 'it is missing'])(
     'because of a fault that may pass stay, where %s',
     async (given) => {
       await at.signIn();
@@ -320,7 +335,7 @@ describe('tokens that cannot be read', () => {
       const file = path.join(at.folder, 'secrets', name);
       await rm(file);
       await mkdir(file);
-      const untyped = { ...environmentWith({ HOOKTRAIL_PASSPHRASE: undefined }), ...terminalWith('') };
+      const untyped = environmentWith({ HOOKTRAIL_PASSPHRASE: undefined });
       const { said, error } = await signOut({}, given.startsWith('the') ? {} : untyped);
       expect([said, error?.name, error?.message]).toEqual([
         [],
