@@ -41,8 +41,9 @@ export class LeftEvents {
   error(done: 'recovered' | 'replayed', next: Advice): ServiceError {
     const sorted = [...this.#reasons.values()].sort((one, other) => other.count - one.count);
     const details = sorted.slice(0, SHOWN_REASONS).map(({ first, count }) => `${grouped(count)}: ${first}`);
-    if (sorted.length > SHOWN_REASONS)
-      details.push(`${grouped(sorted.length - SHOWN_REASONS)} more reasons (--verbose shows each)`);
+    const more = sorted.length - SHOWN_REASONS;
+    if (more > 0)
+      details.push(`${grouped(more)} more ${more === 1 ? 'reason' : 'reasons'} (--verbose shows each)`);
     const { length } = this.events;
     const message = `${eventsText(length)} ${length === 1 ? 'was' : 'were'} not ${done}`;
     return new ServiceError(message, { details, next });
