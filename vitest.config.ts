@@ -59,6 +59,7 @@ const inOneShape = [
   'test/watch/{watch-follower,watch-state}',
   'test/webhooks/listen/intake',
   'test/webhooks/reconcile/reconciliation-text',
+  'test/webhooks/recover/forward-retry',
   'test/webhooks/listen/listen{,.hostile,.renewed}',
   'test/webhooks/send/send',
   'test/streams',

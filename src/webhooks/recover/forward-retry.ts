@@ -18,6 +18,8 @@ const MAX_REFUSED = 10;
 /** Events in a row without an answer until a handler is given up. */
 const MAX_UNANSWERED = 3;
 
+const NOT_TRIED = leftFor('not tried: the handler had already been given up');
+
 /**
  * Retries events for a handler that may be overloaded or down: 5xx, 408, 425, 429 and missing answers, for
  * `retryFor`, with delays that double. An event refused for that long may be the only one, so the next events
@@ -40,21 +42,23 @@ export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardR
   };
   return async (attempt: () => Promise<HandlerAnswer>): Promise<LeftReason | undefined> => {
     let failingSince: number | undefined;
+    let reason = NOT_TRIED;
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted();
-      if (isGivenUp) return leftFor('not tried: the handler had already been given up');
+      if (isGivenUp) return reason;
       const answer = await attempt();
       if (isTaken(answer)) {
         refusedInRow = 0;
         return undefined;
       }
-      if (!isPassing(answer)) return reasonOf(answer);
+      reason = reasonOf(answer);
+      if (!isPassing(answer)) return reason;
       const now = clock.now();
       failingSince ??= now;
       const left = failingSince + timeForOne() - now;
       if (left <= 0) {
         noteRefused(answer);
-        return reasonOf(answer);
+        return reason;
       }
       const delay = Math.min(delayAfter(answer, tries, clock), left);
       onWait(answerText(answer), delay);
