@@ -2,8 +2,9 @@ import { hash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
+import type { Advice } from '../advice.ts';
 import type { Context, LockRhythm, Machine } from '../context.ts';
-import { type ErrorParts, faultText, ServiceError, SHORTAGE_STEPS, UsageError } from '../errors.ts';
+import { faultText, ServiceError, SHORTAGE_STEPS, UsageError } from '../errors.ts';
 import { makeFolder, makeOwnFolder, ownFolderInTmp } from '../files/folders.ts';
 import {
   type Claim,
@@ -18,10 +19,11 @@ import {
 } from './lock-file.ts';
 
 export class LockedError extends ServiceError {
+  declare readonly next: Advice;
   readonly holder: string | undefined;
 
-  constructor(message: string, parts: ErrorParts, holder?: string) {
-    super(message, parts);
+  constructor(message: string, next: Advice, holder?: string) {
+    super(message, { next });
     this.holder = holder;
   }
 }
@@ -142,7 +144,7 @@ async function take<T>(
     await claim.beat().catch(() => undefined);
     if (!(await claim.isHeld().catch(() => true))) {
       const message = `another hooktrail process took over ${subject}, since this one gave no sign of life`;
-      lost.abort(new LockedError(message, { next: 'run the command again when that process has ended' }));
+      lost.abort(new LockedError(message, 'run the command again when that process has ended'));
     }
   };
   const { beat } = context.lockRhythm ?? RHYTHM;
@@ -276,17 +278,15 @@ function outOfPatience(
   subject: string,
 ): LockedError {
   const kept = `kept ${subject} locked for ${Math.round(patience / 1000)} s`;
-  if (!holder) return new LockedError(`another hooktrail process ${kept}`, { next: 'run the command again' });
+  if (!holder) return new LockedError(`another hooktrail process ${kept}`, 'run the command again');
   const host = holder.hostname === machine.hostname ? '' : ` on ${holder.hostname}`;
   const other = `${holder.pid}${host}`;
   const isSuspended = condition === 'suspended';
   return new LockedError(
     `another hooktrail process (${other}) ${kept}${isSuspended ? ': it is suspended' : ''}`,
-    {
-      next: isSuspended
-        ? `continue it (\`fg\`, or \`kill -CONT ${holder.pid}\`), or end it`
-        : `wait for process ${other}, or end it`,
-    },
+    isSuspended
+      ? `continue it (\`fg\`, or \`kill -CONT ${holder.pid}\`), or end it`
+      : `wait for process ${other}, or end it`,
     other,
   );
 }

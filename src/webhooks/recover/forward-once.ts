@@ -259,7 +259,5 @@ function heldError({ holder, next }: LockedError, journal: string): ServiceError
   const name = holder === undefined ? '' : ` (${holder})`;
   const has = `another hooktrail process${name} has the journal ${journal}`;
   const there = advise`in another container, or of another user, it recovers with ${hooktrail('webhooks listen --recover')}`;
-  return new ServiceError(`${has}, and does not answer this one`, {
-    next: next === undefined ? there : advise`${next}; ${there}`,
-  });
+  return new ServiceError(`${has}, and does not answer this one`, { next: advise`${next}; ${there}` });
 }
