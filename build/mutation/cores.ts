@@ -233,6 +233,17 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/webhooks/reconcile/reconciliation{,-text}.test.ts'],
     floor: 95,
   },
+  recover: {
+    mutate: ['src/webhooks/recover/{forward-once,forward-retry,recover}.ts', 'src/webhooks/left-events.ts'],
+    tests: [
+      'test/webhooks/recover/{forward-once,forward-retry,recover,recover-messages}.test.ts',
+      'test/webhooks/left-events.test.ts',
+    ],
+    without:
+      'forwards events missing in the journal|the numbers of events have thousands|a search that fails midway',
+    hangsAfterMs: 6_000,
+    floor: 92,
+  },
   health: {
     mutate: ['src/health/{health-json,health-text}.ts', 'src/health/watch/{reported-change,watched-rows}.ts'],
     tests: ['test/health/{health-text,reported-change,watched-rows}.test.ts'],

@@ -18,8 +18,7 @@ export function leftFor(text: string): LeftReason {
 
 export function reasonOf(answer: HandlerAnswer): LeftReason {
   const { status, redirect } = answer;
-  const kind = status === undefined ? 'no answer' : `${status} ${redirect ?? ''}`;
-  return { kind, text: answerLine(answer) };
+  return { kind: [status, redirect].join(' '), text: answerLine(answer) };
 }
 
 const SHOWN_REASONS = 5;

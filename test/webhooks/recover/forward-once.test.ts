@@ -66,7 +66,7 @@ function forwarding(ids: readonly (string | undefined)[], { inWait, signal, ...o
     {
       journal: place.file,
       forwardTo: new URL(handler.url),
-      forwardTimeout: 5_000,
+      forwardTimeout: 60_000,
       concurrency: 1,
       apiToken: 'the token',
       retryFor: 1_000,
@@ -515,13 +515,14 @@ describe('after a signal', () => {
 test('no connection to the handler is left', async () => {
   let open = 0;
   const server = createServer((_, response) => response.end());
+  server.keepAliveTimeout = 0;
   server.on('connection', (socket) => {
     open++;
     socket.on('close', () => open--);
   });
   await using loopback = await onLoopback(server);
   await forwarded(['a'], { forwardTo: new URL(loopback.origin) });
-  await expect.poll(() => open).toBe(0);
+  await expect.poll(() => open, { timeout: 5_000 }).toBe(0);
 });
 
 test('no events take no journal', async () => {
