@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { rm, symlink, writeFile } from 'node:fs/promises';
 import http, { createServer } from 'node:http';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -49,11 +49,11 @@ function forwarding(ids: readonly (string | undefined)[], { inWait, signal, ...o
   const warn = vi.fn();
   const skipping = clockWith({
     sleep: async (milliseconds, ending) => {
-      ending?.throwIfAborted();
       if (milliseconds === GRACE_MS) {
         graces.push(ending);
         return await clock.sleep(milliseconds, ending);
       }
+      ending?.throwIfAborted();
       waits.push(milliseconds);
       if (inWait) await inWait(milliseconds);
       else clock.advance(milliseconds);
@@ -168,6 +168,14 @@ describe('with the journal', () => {
     const { ended, waits, reasons } = await forwarded(['a']);
     expect([ended, waits]).toEqual([accepted('a'), [250, 500]]);
     expect(reasons).toEqual(Array(2).fill('the handler answered 503'));
+  });
+
+  test('a handler that takes too long has not answered', async () => {
+    handler.answer = () => new Promise(() => undefined);
+    const { ended } = await forwarded(['a'], { forwardTimeout: 20, retryFor: 0 });
+    const { host } = new URL(handler.url);
+    const reason = expect.stringMatching(`^the handler did not answer: ${host} .*0\\.02 s`);
+    expect(ended).toEqual([['a', 'refused', reason]]);
   });
 
   test('an event that the journal could not note is left, and the next one forwarded', async () => {
@@ -371,6 +379,14 @@ describe('through a listener', () => {
     expect(warn).toHaveBeenCalledOnce();
   });
 
+  test('it is found behind a link to its journal', async () => {
+    await listening();
+    const link = path.join(place.folder, 'link.journal');
+    await symlink(place.file, link);
+    expect((await forwarded(['a'], { journal: link })).ended).toEqual(accepted('a'));
+    expect(handed()).toEqual([]);
+  });
+
   test('it has five seconds to describe itself, and beside its handler fifteen for each event', async () => {
     await listening();
     const limit = vi.spyOn(http.ClientRequest.prototype, 'setTimeout');
@@ -469,11 +485,35 @@ describe('after a signal', () => {
     expect((await forwarded(['a'])).ended).toEqual([['a', 'duplicate']]);
   });
 
+  test('no other is looked up in the journal', async () => {
+    await forwarded(['b']);
+    const { signal, stop } = stopping();
+    handler.answer = () => {
+      stop();
+      return 200;
+    };
+    const { done, ended } = forwarding(['a', 'b'], { signal });
+    await expect(done).rejects.toThrow('interrupted');
+    expect(ended).toEqual(accepted('a'));
+  });
+
   test('the event whose turn the rate delays does not begin', async () => {
     const { signal, stop } = stopping();
     const { done, ended, waits } = forwarding(['a', 'b'], { signal, rate: 1, inWait: stop });
     await expect(done).rejects.toThrow('interrupted');
     expect([ended, waits, handed()]).toEqual([accepted('a'), [1_000], ['a']]);
+  });
+
+  test('that comes in the moment for others, the journal is not taken again', async () => {
+    const { signal, stop } = stopping();
+    handler.answer = () => {
+      clock.advance(5_000);
+      return 200;
+    };
+    const { done, ended, warn } = forwarding(['a', 'b'], { signal, inWait: stop });
+    await expect(done).rejects.toThrow('interrupted');
+    expect(ended).toEqual(accepted('a'));
+    expect(warn).toHaveBeenCalledOnce();
   });
 
   test('the handler has ten seconds for the event under way', async () => {
@@ -522,7 +562,7 @@ test('no connection to the handler is left', async () => {
   });
   await using loopback = await onLoopback(server);
   await forwarded(['a'], { forwardTo: new URL(loopback.origin) });
-  await expect.poll(() => open, { timeout: 5_000 }).toBe(0);
+  await expect.poll(() => open, { timeout: 2_000 }).toBe(0);
 });
 
 test('no events take no journal', async () => {

@@ -191,13 +191,31 @@ test('events that the service has delivered are counted', async () => {
 
 test('a handler without an Api-Token is warned of once, when it gets an event', async () => {
   const run = (...flags: string[]) => hooktrail(at.args(...flags), { env: at.searching.env });
+  // Longer than the journal is held at once.
+  at.handler.answer = () => {
+    clock.advance(10_000);
+    return 200;
+  };
   const { stderr } = await run(NEW);
   expect(stderr).toMatch(/^warning: .*the handler gets no.*\n(next: .*\n)?3 forwarded; 0 in the journal/);
   expect((await run()).stderr).toBe('0 forwarded; 3 in the journal already; 0 left\n');
 });
 
+const refusal = { kind: 'status', status: 400, body: '{"code":"event.invalid"}' } as const;
+
+test.each([
+  ['--type', 'documnt.signed'],
+  ['--id', '00000000-0000-4000-8000-000000000000'],
+])(
+  'a search with %s that fails at once is an error, which says nothing of what is not there',
+  async (...flags) => {
+    at.searching.control.fault('events', refusal, refusal);
+    const { stderr } = await at.recover(NEW, ...flags);
+    expect(stderr).toMatch(/^error: the search failed: the service answered 400 Bad Request\n/);
+  },
+);
+
 describe('a search that fails', () => {
-  const refusal = { kind: 'status', status: 400, body: '{"code":"event.invalid"}' } as const;
   const error = 'error: the search failed: the service answered 400 Bad Request\n';
 
   beforeEach(() => {
