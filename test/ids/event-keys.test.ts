@@ -57,16 +57,30 @@ test('a known key keeps its rank when its number changes, and numbers end at 2^3
 
 const GUID = '0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9';
 
+test('keys that are not forgotten are found as before', () => {
+  const keys = new EventKeys();
+  for (const number of [1, 2, 3, 4]) keys.set(keyOf(number), number);
+  keys.forgetBefore(3);
+  for (const number of [3, 4]) {
+    expect(keys.get(keyOf(number))).toBe(number);
+    keys.set(keyOf(number), 5);
+  }
+  expect([...keys]).toEqual([
+    [keyOf(3), 5],
+    [keyOf(4), 5],
+  ]);
+});
+
 test('keys are counted, given as text or as words', () => {
   const keys = new EventKeys();
   const words = new Uint32Array(4);
   readGuid(Buffer.from(GUID), 0, GUID.length, words);
-  keys.count(eventKey(GUID));
-  keys.count(words);
   keys.count(keyOf(1));
+  keys.count(words);
+  keys.count(eventKey(GUID));
   expect([...keys]).toEqual([
-    [eventKey(GUID), 2],
     [keyOf(1), 1],
+    [eventKey(GUID), 2],
   ]);
 });
 

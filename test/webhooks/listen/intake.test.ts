@@ -159,8 +159,9 @@ describe('a found event', () => {
     expect((await accepting).outcome).toBe('accepted');
     expect(intake.foundUnderWay).toBe(0);
     expect(done[0]).toBe('forwarded a with token');
-    expect((await intake.acceptFound(body({ eventId: 'a' }))).outcome).toBe('duplicate');
-    expect(intake.counts).toEqual({ ...NONE, accepted: 1, duplicates: 1, recovered: 1 });
+    for (const _ of [1, 2])
+      expect((await intake.acceptFound(body({ eventId: 'a' }))).outcome).toBe('duplicate');
+    expect(intake.counts).toEqual({ ...NONE, accepted: 1, duplicates: 2, recovered: 1 });
   });
 
   test('that could not be a delivery is refused with the reason, and handed to nobody', async () => {

@@ -1,14 +1,19 @@
 import { describe, expect, test } from 'vitest';
+import type { Call } from '../../../src/command.ts';
 import { NotSignedInError, ServiceError, UsageError } from '../../../src/errors.ts';
+import type { Service } from '../../../src/http/service.ts';
 import type { Items } from '../../../src/items/items.ts';
+import type { Reporter } from '../../../src/terminal/reporter.ts';
 import { createEventReader, type FoundEvent } from '../../../src/webhooks/found-events.ts';
 import type { Acceptance } from '../../../src/webhooks/journal.ts';
 import {
+  createFindMissed,
   keepRecovering,
   type Recovery,
   type RecoveryTimes,
 } from '../../../src/webhooks/listen/missed-events.ts';
 import { clock, clockWith, NOON } from '../../support/clock.ts';
+import { createContext } from '../../support/context.ts';
 import { fakeReporter, pageOf } from '../../support/outputs.ts';
 import { itemOf } from '../../support/shape.ts';
 
@@ -49,7 +54,10 @@ async function recover(searches: readonly (readonly Listed[] | Error)[], setting
   const { times = {}, known = [], leftBefore, accept = () => ACCEPTED } = setting;
   const [searched, handedOn]: [number[][], string[]] = [[], []];
   const keys = new Set(foundOf(known.map((id) => ({ id }))).map(({ key }) => key));
-  const reporter = fakeReporter();
+  const said: string[] = [];
+  const notice: Reporter['notice'] = (text) => void said.push(`notice: ${text}`);
+  const warning: Reporter['warning'] = (text, { kind }) => void said.push(`${kind}: ${text}`);
+  const reporter = { ...fakeReporter(), notice, warning };
   const ending = new AbortController();
   const recovery = {
     find: async (from: number, until: number) => {
@@ -79,7 +87,7 @@ async function recover(searches: readonly (readonly Listed[] | Error)[], setting
     reporter,
   } as unknown as Recovery;
   const error = await keepRecovering(recovery, ending.signal).catch((thrown) => thrown);
-  return { error, searched, handedOn, said: reporter.said };
+  return { error, searched, handedOn, said };
 }
 
 describe('missed events', () => {
@@ -111,7 +119,7 @@ describe('missed events', () => {
     ]);
     expect(said).toEqual([
       'notice: recovered 0 events of the last 1h',
-      'warning: recovered 1 event whose delivery never came or was refused',
+      'incomplete: recovered 1 event whose delivery never came or was refused',
     ]);
   });
 
@@ -129,8 +137,9 @@ describe('missed events', () => {
   });
 
   test('that could not be searched for are said to come later, with the reason', async () => {
-    const { said } = await recover([new ServiceError('the service is down'), []]);
-    expect(said).toEqual(['warning: events could not be recovered, again in 10m: the service is down']);
+    const down = new ServiceError('the service is down');
+    const { said } = await recover([down, []]);
+    expect(said).toEqual([`${down.kind}: events could not be recovered, again in 10m: the service is down`]);
   });
 
   test.each([new NotSignedInError('not signed in'), new UsageError('a wrong flag')])(
@@ -140,7 +149,7 @@ describe('missed events', () => {
       const later = await recover([[], error]);
       expect(later.error).toBe(ENOUGH);
       expect(later.said.at(-1)).toBe(
-        `warning: events could not be recovered, again in 10m: ${error.message}`,
+        `${error.kind}: events could not be recovered, again in 10m: ${error.message}`,
       );
     },
   );
@@ -212,11 +221,11 @@ describe('events that were not accepted', () => {
     const some = { accept: (id: string) => ({ outcome: id === 'a' ? 'accepted' : 'refused' }) as Acceptance };
     const ids = (...names: string[]) => names.map((id) => ({ id, ago: 1 }));
     expect((await recover([ids('b')], some)).said.at(-1)).toBe(
-      'warning: 1 found event was not accepted, and is tried again in 10m',
+      'incomplete: 1 found event was not accepted, and is tried again in 10m',
     );
     expect((await recover([[], ids('a', 'b', 'c')], some)).said.slice(1)).toEqual([
-      'warning: recovered 1 event whose delivery never came or was refused',
-      'warning: 2 found events were not accepted, and are tried again in 10m',
+      'incomplete: recovered 1 event whose delivery never came or was refused',
+      'incomplete: 2 found events were not accepted, and are tried again in 10m',
     ]);
   });
 
@@ -244,5 +253,54 @@ describe('events that were not accepted', () => {
   test('and are duplicates count as neither', async () => {
     const { said } = await recover([found], { accept: () => ({ outcome: 'duplicate' }) });
     expect(said).toEqual(['notice: recovered 0 events of the last 1h']);
+  });
+});
+
+describe('a search for missed events', () => {
+  /** Searches between times so many milliseconds ago, with the queries that a service got. */
+  async function search(
+    from: number,
+    until: number,
+    subscription?: string,
+    marketplaces?: readonly string[],
+  ) {
+    const asked: string[] = [];
+    const { signal } = new AbortController();
+    const items = [1, 2].map((market) =>
+      JSON.stringify(itemOf({ eventId: `e${market}`, headers: { marketplaceIds: [String(market)] } })),
+    );
+    const service = {
+      baseUrl: new URL('https://events.example.com/v1'),
+      clock,
+      signal,
+      send: async ({ url }: { url: URL }) => {
+        asked.push(decodeURIComponent(url.search.slice(1)));
+        const page = `{"count":2,"items":[${items}]}`;
+        return { status: 200, headers: {}, body: Buffer.from(page) };
+      },
+    } as unknown as Service;
+    const context = createContext();
+    const reporter = fakeReporter();
+    const call = { context, reporter, settings: { marketplaces } } as unknown as Call;
+    const found = await createFindMissed(service, subscription, 'event', call)(from, until);
+    const ids: unknown[] = [];
+    for await (const { eventId } of found) ids.push(eventId);
+    expect([reporter.said, context.stderr]).toEqual([[], expect.objectContaining({ text: '' })]);
+    return { ids, asked };
+  }
+
+  test('is between its times by the clock of the service, and prints nothing', async () => {
+    const { ids, asked } = await search(HOUR_MS, 10_000);
+    expect(ids).toEqual(['e1', 'e2']);
+    expect(asked.at(-1)).toMatch(
+      /^gt\(createdOn,2026-11-20T11:00:00Z\)&lt\(createdOn,2026-11-20T11:59:50Z\)&limit\(1,500\)$/,
+    );
+    expect((await search(HOUR_MS, 0)).asked.at(-1)).not.toContain('11:59:50Z');
+  });
+
+  test('is of one subscription, and of some marketplaces, if they are given', async () => {
+    const { ids, asked } = await search(HOUR_MS, 0, 's-1', ['2']);
+    expect([ids, asked.at(-1)]).toEqual([['e2'], expect.stringContaining('&eq(subscriptionId,s-1)&')]);
+    expect((await search(HOUR_MS, 0)).asked.at(-1)).not.toContain('subscriptionId');
   });
 });
