@@ -1,7 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { answerLine, answerText, createHandler, createPace, isPassing } from '../../src/webhooks/forward.ts';
+import {
+  answerLine,
+  answerText,
+  createHandler,
+  createPace,
+  isPassing,
+  isTaken,
+} from '../../src/webhooks/forward.ts';
 import { clockWith } from '../support/clock.ts';
 import { onLoopback } from '../support/server.ts';
 
@@ -85,6 +92,17 @@ describe('a handler', () => {
     expect(received).toHaveLength(1);
   });
 
+  test('is not quoted with a token where none was sent', async () => {
+    const { handler } = await answering(302, { location: 'https://other.example/undefined' });
+    expect(await handler.forward({ body })).toMatchObject({ redirect: 'https://other.example/undefined' });
+  });
+
+  test('that redirects to an address of 200 characters is quoted whole', async () => {
+    const whole = 'https://other.example/'.padEnd(200, 'x');
+    const { handler } = await answering(302, { location: whole });
+    expect(await handler.forward({ body })).toMatchObject({ redirect: whole });
+  });
+
   test('without a Location is no redirect', async () => {
     const { handler } = await answering(302, {}, 'moved');
     expect(await handler.forward({ body })).toMatchObject({ status: 302, body: 'moved' });
@@ -120,6 +138,16 @@ test.each([
 ])('the answer %j reads %j', (answer, text) => {
   expect(answerLine(answer)).toBe(text);
   expect(answerText(answer)).toBe(text.replace(': down', ''));
+});
+
+test.each([
+  [{ status: 199 }, false],
+  [{ status: 200 }, true],
+  [{ status: 299 }, true],
+  [{ status: 300 }, false],
+  [{ failure: 'refused' }, false],
+])('a handler that answered %j took the event: %s', (answer, expected) => {
+  expect(isTaken(answer)).toBe(expected);
 });
 
 test.each([
