@@ -206,9 +206,11 @@ export class EventFilters implements FilterParts {
   requirePastStart(now: number, clock = "the service's"): void {
     const { after, zone } = this;
     if (!after || !this.seemsToBeginLater(now)) return;
-    const [start, present] = [instantOf(after, now), knownInstant(Math.floor(now / 1000) * 1000)];
+    // The exclusive bound of a day is in the day before.
+    const start = this.#period ? after.text : zone.shown(instantOf(after, now).text);
+    const present = knownInstant(Math.floor(now / 1000) * 1000);
     throw new UsageError(
-      `${after.flag}: ${zone.shown(start.text)} is in the future: ${clock} time is ${zone.shown(present.text)}`,
+      `${after.flag}: ${start} is in the future: ${clock} time is ${zone.shown(present.text)}`,
       {
         next:
           after.time.kind === 'day' && after.time.daysAgo === 0
