@@ -255,6 +255,12 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/about/about-text.test.ts'],
     floor: 97,
   },
+  filters: {
+    mutate: ['src/filters/{event-filters,stats-window}.ts'],
+    tests: ['test/filters/event-filters.test.ts', 'test/stats/tallies.test.ts'],
+    without: 'every event of the window|with very many stars',
+    floor: 92,
+  },
   forward: {
     mutate: ['src/webhooks/{delivery,forward}.ts'],
     tests: ['test/webhooks/{delivery,forward,handler}.test.ts'],
