@@ -294,8 +294,11 @@ describe('on a terminal', () => {
   test('a given provider without that page is a warning, and not asked about if no browser opens', async () => {
     await using provider = await startProvider();
     const authUrl = `${provider.origin}/elsewhere`;
-    for (const flags of [{}, { device: undefined, clientCredentials: true }])
-      expect((await prepareOnTerminal([], { authUrl, ...flags }, GIVEN)).said).toEqual([]);
+    for (const flags of [{}, { device: undefined, clientCredentials: true }]) {
+      const unasked = await prepareOnTerminal([], { authUrl, ...flags }, GIVEN);
+      await unasked.done;
+      expect(unasked.said).toEqual([]);
+    }
     expect(provider.requested).toEqual([]);
     const { done, said } = await prepareOnTerminal([], { authUrl, device: undefined }, GIVEN);
     await done;
