@@ -37,6 +37,7 @@ import {
 } from '../../src/files/whole-files.ts';
 import { forEachTest } from '../support/each-test.ts';
 import { createHome } from '../support/home.ts';
+import { changeOpened, takePartsOfWrites } from '../support/opened-files.ts';
 
 const at = forEachTest(createHome);
 const place = (name: string) => path.join(at.folder, name);
@@ -49,13 +50,9 @@ function replaceOf(
   name: 'sync' | 'writeFile' | 'close' | 'stat',
   other: () => Promise<never>,
 ) {
-  const opening = fs.promises.open;
-  const spy = vi.spyOn(fs.promises, 'open').mockImplementation(async (file, ...rest) => {
-    const handle = await opening(file, ...rest);
-    if (isMeant(String(file))) vi.spyOn(handle, name).mockImplementation(other);
-    return handle;
+  changeOpened((handle, file) => {
+    if (isMeant(file)) vi.spyOn(handle, name).mockImplementation(other);
   });
-  onTestFinished(() => spy.mockRestore());
 }
 const isTemporary = (file: string) => file.endsWith('.tmp');
 const isFolder = (file: string) => file === at.folder;
@@ -234,15 +231,7 @@ describe('overwriting a file', () => {
 
   test('writes all of it, also where the disk takes a part of a write', async () => {
     await writeFile(place('a'), 'a long secret');
-    const opening = fs.promises.open;
-    const spy = vi.spyOn(fs.promises, 'open').mockImplementation(async (file, ...rest) => {
-      const handle = await opening(file, ...rest);
-      const write = handle.write.bind(handle);
-      const writePart = (bytes: Uint8Array) => write(bytes, 0, 2);
-      vi.spyOn(handle, 'write').mockImplementation(writePart as never);
-      return handle;
-    });
-    onTestFinished(() => spy.mockRestore());
+    takePartsOfWrites(2);
     await overwriteFile(place('a'), Buffer.from('other'));
     expect(await readFile(place('a'), 'utf8')).toBe('other');
   });

@@ -20,6 +20,7 @@ import { eventKey } from '../../src/ids/event-keys.ts';
 import { defaultJournal, type Journal, openJournal, readJournal } from '../../src/webhooks/journal.ts';
 import { createContext, thisMachine } from '../support/context.ts';
 import { held, key, refuse, take, useJournalFolder } from '../support/journal.ts';
+import { takePartsOfWrites } from '../support/opened-files.ts';
 import { drawnCases, sampleSize } from '../support/seed.ts';
 
 const place = useJournalFolder();
@@ -524,15 +525,7 @@ describe('keeping', () => {
 
   test('the shorter file is whole on a nearly full disk, which takes a part of a write', async () => {
     await writeFile(place.file, withUseless(3, 100_000));
-    const opening = fs.promises.open;
-    const spy = vi.spyOn(fs.promises, 'open').mockImplementation(async (file, ...rest) => {
-      const handle = await opening(file, ...rest);
-      const write = handle.write.bind(handle);
-      const writePart = (text: string | Uint8Array) => write(Buffer.from(text as string).subarray(0, 20));
-      vi.spyOn(handle, 'write').mockImplementation(writePart as never);
-      return handle;
-    });
-    onTestFinished(() => spy.mockRestore());
+    takePartsOfWrites(20);
     const journal = await place.open();
     expect(await journal.once(key('young'), take)).toBe('accepted');
     await place.close(journal);
