@@ -263,7 +263,7 @@ export const CORES: Readonly<Record<string, Core>> = {
   },
   forward: {
     mutate: ['src/webhooks/{delivery,forward}.ts'],
-    tests: ['test/webhooks/{delivery,forward,handler}.test.ts'],
+    tests: ['test/webhooks/{delivery,forward}.test.ts'],
     hangsAfterMs: 6_000,
     floor: 94,
   },
