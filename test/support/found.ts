@@ -4,7 +4,5 @@ import { itemOf } from './shape.ts';
 
 /** Returns events as a search finds them, of items with these fields. */
 export function foundOf(fields: readonly Readonly<Record<string, unknown>>[]): FoundEvent[] {
-  return createEventReader('event')(
-    Items.of(fields.map((one) => Buffer.from(JSON.stringify(itemOf({ eventType: 'a', ...one }))))),
-  );
+  return createEventReader('event')(Items.of(fields.map((one) => Buffer.from(JSON.stringify(itemOf(one))))));
 }

@@ -1,3 +1,4 @@
+import { adviceText } from '../../src/advice.ts';
 import type { FormatOptions } from '../../src/formats/format-options.ts';
 import { createItemWriter } from '../../src/formats/item-writer.ts';
 import { Items } from '../../src/items/items.ts';
@@ -30,6 +31,18 @@ export function fakeReporter(stdoutColor: Reporter['stdoutColor'] = 0): FakeRepo
     success: (text) => void said.push(`success: ${text}`),
     warning: (text) => void said.push(`warning: ${text}`),
     trace: () => {},
+  };
+}
+
+/** A reporter that gives notices to `say`, and warnings with their kind and what to do next. */
+export function reporterTo(say: (line: string) => void): Reporter {
+  return {
+    ...fakeReporter(),
+    notice: (text) => say(`notice: ${text}`),
+    warning: (text, { kind, next }) => {
+      const step = next === undefined ? '' : `; ${adviceText(next, {})}`;
+      say(`${kind}: ${text}${step}`);
+    },
   };
 }
 

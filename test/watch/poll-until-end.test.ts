@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { adviceText } from '../../src/advice.ts';
 import { NotSignedInError, ServiceError, UnreachableError, UsageError } from '../../src/errors.ts';
-import type { Reporter } from '../../src/terminal/reporter.ts';
 import { Deadline, pollsText, pollUntilEnd } from '../../src/watch/poll-until-end.ts';
 import type { WatchedItem } from '../../src/watch/watch-follower.ts';
 import { clockWith } from '../support/clock.ts';
-import { fakeReporter } from '../support/outputs.ts';
+import { reporterTo } from '../support/outputs.ts';
 
 type Poll = readonly (string | Error)[];
 
@@ -64,17 +62,13 @@ async function watch(polls: readonly Poll[], setting: Setting = {}) {
     done.push(`took ${items[0]}`);
     return items[0] !== setting.last;
   };
-  const warning: Reporter['warning'] = (text, { kind, next }) =>
-    void done.push(`${kind}: ${text}${next === undefined ? '' : `; ${adviceText(next, {})}`}`);
-  const notice: Reporter['notice'] = (text) => void done.push(`notice: ${text}`);
-  const reporter = { ...fakeReporter(), warning, notice };
   const deadline = new Deadline({ clock, signal: new AbortController().signal }, timeoutMs);
   const polling = { take, polled: async () => void done.push('read'), waitsForSignIn };
   const error = await pollUntilEnd(
     follower as unknown as Parameters<typeof pollUntilEnd>[0],
     polling,
     { clock, intervalMs, isPast, deadline },
-    reporter,
+    reporterTo((line) => done.push(line)),
   ).catch((thrown) => thrown);
   deadline.close();
   expect(ended).toBe(polled);

@@ -15,13 +15,13 @@ import {
   onlySubscription,
 } from '../../src/webhooks/found-events.ts';
 import { createContext, fakeOutput } from '../support/context.ts';
+import { foundOf } from '../support/found.ts';
 import { fakeReporter, pageOf } from '../support/outputs.ts';
 import { inShape, itemOf } from '../support/shape.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 const read = createEventReader('event');
-const eventsOf = (...items: readonly Fields[]) =>
-  read(pageOf(items.map((fields) => JSON.stringify(itemOf(fields)))));
+const eventsOf = (...items: readonly Fields[]) => foundOf(items);
 const secondOf = (second: number) => `2026-11-20T12:00:0${second}Z`;
 const ids = (events: readonly FoundEvent[]) => events.map(({ eventId }) => eventId);
 

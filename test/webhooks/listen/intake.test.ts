@@ -1,14 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { adviceText } from '../../../src/advice.ts';
 import { ClosedPipeError, InterruptedError } from '../../../src/errors.ts';
-import type { Reporter } from '../../../src/terminal/reporter.ts';
 import { type Delivery, readDelivery } from '../../../src/webhooks/delivery.ts';
 import type { HandlerAnswer } from '../../../src/webhooks/forward.ts';
 import { Intake, summaryText } from '../../../src/webhooks/listen/intake.ts';
 import { LimitedWarnings } from '../../../src/webhooks/listen/limited-warnings.ts';
 import { clock } from '../../support/clock.ts';
-import { fakeReporter } from '../../support/outputs.ts';
+import { reporterTo } from '../../support/outputs.ts';
 
 const GUID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const deliveryOf = (eventId: string): Delivery =>
@@ -17,14 +15,9 @@ const deliveryOf = (eventId: string): Delivery =>
     apiToken: 'token',
   });
 
-/** A reporter that keeps warnings, with their kind and what to do next. */
 function warningReporter() {
   const warnings: string[] = [];
-  const warning: Reporter['warning'] = (text, { kind, next }) => {
-    const step = next === undefined ? '' : `; ${adviceText(next, {})}`;
-    warnings.push(`${kind}: ${text}${step}`);
-  };
-  return { warnings, reporter: { ...fakeReporter(), warning } };
+  return { warnings, reporter: reporterTo((line) => warnings.push(line)) };
 }
 
 interface Setting {

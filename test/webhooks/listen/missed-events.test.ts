@@ -2,9 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Call } from '../../../src/command.ts';
 import { NotSignedInError, ServiceError, UsageError } from '../../../src/errors.ts';
 import type { Service } from '../../../src/http/service.ts';
-import type { Items } from '../../../src/items/items.ts';
-import type { Reporter } from '../../../src/terminal/reporter.ts';
-import { createEventReader, type FoundEvent } from '../../../src/webhooks/found-events.ts';
+import type { FoundEvent } from '../../../src/webhooks/found-events.ts';
 import type { Acceptance } from '../../../src/webhooks/journal.ts';
 import {
   createFindMissed,
@@ -14,7 +12,8 @@ import {
 } from '../../../src/webhooks/listen/missed-events.ts';
 import { clock, clockWith, NOON } from '../../support/clock.ts';
 import { createContext } from '../../support/context.ts';
-import { fakeReporter, pageOf } from '../../support/outputs.ts';
+import { foundOf } from '../../support/found.ts';
+import { fakeReporter, reporterTo } from '../../support/outputs.ts';
 import { itemOf } from '../../support/shape.ts';
 
 const MINUTE_MS = 60_000;
@@ -27,14 +26,13 @@ interface Listed {
   readonly status?: string;
 }
 
-const read = createEventReader('record');
-const foundOf = (events: readonly Listed[]): FoundEvent[] => {
-  const texts = events.map(({ id = null, ago, status = 'FAILED' }) => {
-    const createdOn = ago === undefined ? undefined : new Date(NOON - ago * MINUTE_MS).toISOString();
-    return JSON.stringify(itemOf({ eventId: id, createdOn, publishStatus: status }));
-  });
-  return read(pageOf(texts) as Items);
-};
+const listed = (events: readonly Listed[]): FoundEvent[] =>
+  foundOf(
+    events.map(({ id = null, ago, status = 'FAILED' }) => {
+      const createdOn = ago === undefined ? undefined : new Date(NOON - ago * MINUTE_MS).toISOString();
+      return { eventId: id, createdOn, publishStatus: status };
+    }),
+  );
 
 const ACCEPTED: Acceptance = { outcome: 'accepted' };
 const ENOUGH = new Error('enough searches');
@@ -53,23 +51,20 @@ interface Setting {
 async function recover(searches: readonly (readonly Listed[] | Error)[], setting: Setting = {}) {
   const { times = {}, known = [], leftBefore, accept = () => ACCEPTED } = setting;
   const [searched, handedOn]: [number[][], string[]] = [[], []];
-  const keys = new Set(foundOf(known.map((id) => ({ id }))).map(({ key }) => key));
+  const keys = new Set(listed(known.map((id) => ({ id }))).map(({ key }) => key));
   const said: string[] = [];
-  const notice: Reporter['notice'] = (text) => void said.push(`notice: ${text}`);
-  const warning: Reporter['warning'] = (text, { kind }) => void said.push(`${kind}: ${text}`);
-  const reporter = { ...fakeReporter(), notice, warning };
+  const reporter = reporterTo((line) => said.push(line));
   const ending = new AbortController();
   const recovery = {
     find: async (from: number, until: number) => {
       const found = searches[searched.length];
       searched.push([from, until]);
       if (found instanceof Error) throw found;
-      return foundOf(found ?? []);
+      return listed(found ?? []);
     },
     intake: {
       acceptFound: async (body: Buffer) => {
-        const item = JSON.parse(body.toString());
-        const { eventId } = item.eventData ?? item;
+        const { eventId } = JSON.parse(body.toString());
         handedOn.push(eventId);
         return accept(eventId);
       },
@@ -158,7 +153,7 @@ describe('missed events', () => {
     const ending = new AbortController();
     const handedOn: string[] = [];
     const recovery = {
-      find: async () => foundOf([{ id: 'b' }, { id: 'a' }]),
+      find: async () => listed([{ id: 'b' }, { id: 'a' }]),
       intake: {
         acceptFound: async () => {
           handedOn.push('one');
