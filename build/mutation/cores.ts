@@ -87,7 +87,13 @@ export const CORES: Readonly<Record<string, Core>> = {
   sources: {
     mutate: ['src/sources/{creation-order,hash-set,item-text,stored-doubts,stored-matches}.ts'],
     tests: ['test/sources/{creation-order,hash-set,item-text,stored-doubts,stored-matches}.test.ts'],
-    without: 'however many there are|are the same in any pieces|among a million',
+    without: 'are the same in any pieces|among a million',
+    floor: 92,
+  },
+  'event-source': {
+    mutate: ['src/sources/{event-source,find-events,stored-events,stored-place}.ts'],
+    tests: ['test/sources/{event-source,find-events,stored-events,stored-place}.test.ts'],
+    hangsAfterMs: 6_000,
     floor: 92,
   },
   'event-keys': {

@@ -120,10 +120,13 @@ function statusPrefilter(queries: readonly StoredQuery[]): (items: Items) => (it
 
 /** Ask about the items in ascending order. */
 function itemsWith(text: string, items: Items): (item: number) => boolean {
-  let next = items.bytes.indexOf(text);
+  const placeFrom = (start: number) => {
+    const place = items.bytes.indexOf(text, start);
+    return place === -1 ? Number.POSITIVE_INFINITY : place;
+  };
+  let next = placeFrom(0);
   return (item) => {
-    const start = items.start(item);
-    if (next !== -1 && next < start) next = items.bytes.indexOf(text, start);
-    return next !== -1 && next < items.end(item);
+    if (next < items.start(item)) next = placeFrom(items.start(item));
+    return next < items.end(item);
   };
 }

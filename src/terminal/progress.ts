@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { cutToWidth, loadWidths } from './cell-width.ts';
 import { plain, redraws, takesUnicode } from './palette.ts';
 import type { Reporter } from './reporter.ts';
-import { grouped, terminalSafeLine, withAsciiCuts } from './terminal-text.ts';
+import { eventsText, grouped, terminalSafeLine, withAsciiCuts } from './terminal-text.ts';
 
 export interface Progress {
   update(state: ProgressState): void;
@@ -111,8 +111,8 @@ export function progressText(label: string, state: ProgressState, seconds: numbe
     const percent = total ? ` (${Math.min(100, Math.floor((100 * events) / total))}%)` : '';
     parts.push(
       total === undefined
-        ? `${grouped(events)} events`
-        : `${grouped(events)} of ${grouped(total)} events${percent}`,
+        ? eventsText(events)
+        : `${grouped(events)} of ${eventsText(total)}${percent}`,
     );
   }
   const rate = seconds >= 0.1 ? (events - (readBefore ?? 0)) / seconds : 0;

@@ -6,15 +6,16 @@ const HIGH = 0x1_0000_0000;
 
 test('holds what was added, and nothing else, however many there are', () => {
   const random = new Random(1);
-  const hashes = Array.from({ length: 5000 }, () => random.below(0x1f_ffff) * HIGH + random.below(HIGH - 1));
+  const hashes = Array.from({ length: 1200 }, () => random.below(0x1f_ffff) * HIGH + random.below(HIGH - 1));
   const set = new HashSet();
-  for (const hash of hashes) {
-    expect(set.has(hash)).toBe(false);
+  const known = hashes.filter((hash) => {
+    const isKnown = set.has(hash);
     set.add(hash);
     set.add(hash);
-  }
-  expect(set.size).toBe(hashes.length);
-  for (const hash of hashes) expect([set.has(hash), set.has(hash + 1)]).toEqual([true, false]);
+    return isKnown;
+  });
+  expect([known, set.size]).toEqual([[], hashes.length]);
+  expect(hashes.filter((hash) => !set.has(hash) || set.has(hash + 1))).toEqual([]);
 });
 
 test('hashes that belong at one place are told apart, zero and the greatest among them', () => {

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { type Advice, adviceText } from '../../src/advice.ts';
+import { ServiceError } from '../../src/errors.ts';
 import type { KeyedItems } from '../../src/items/items.ts';
+import { JsonScanner } from '../../src/items/json-scanner.ts';
 import { isObjectText, itemsOfText } from '../../src/sources/item-text.ts';
 import { sampleSize } from '../support/seed.ts';
 import { itemOf } from '../support/shape.ts';
@@ -86,17 +89,37 @@ describe('items of a text', () => {
     expect(came).toEqual([A, 'the next piece', B, 'the next piece']);
   });
 
-  test('come as soon as their line has ended, also after a long one that came in parts', async () => {
-    const long = JSON.stringify({ eventId: 'long', text: 'x'.repeat(1000) });
+  test.each([1000, 920])(
+    'come as soon as their line has ended, also after one of %i bytes that came in parts',
+    async (length) => {
+      const long = JSON.stringify({ eventId: 'long', text: 'x'.repeat(length) });
+      const came: string[] = [];
+      async function* live() {
+        for (const piece of [long.slice(0, 500), long.slice(500, 900), `${long.slice(900)}\n`, `${A}\n`]) {
+          yield Buffer.from(piece);
+          came.push('the next piece');
+        }
+      }
+      for await (const items of itemsOfText(live(), 'the file')) came.push(...items.texts().map(String));
+      expect(came).toEqual(['the next piece', 'the next piece', long, 'the next piece', A, 'the next piece']);
+    },
+  );
+
+  test('of a few bytes come before anything follows', async () => {
     const came: string[] = [];
     async function* live() {
-      for (const piece of [long.slice(0, 500), long.slice(500, 900), `${long.slice(900)}\n`, `${A}\n`]) {
+      for (const piece of ['{}', '\n{}']) {
         yield Buffer.from(piece);
         came.push('the next piece');
       }
     }
     for await (const items of itemsOfText(live(), 'the file')) came.push(...items.texts().map(String));
-    expect(came).toEqual(['the next piece', 'the next piece', long, 'the next piece', A, 'the next piece']);
+    expect(came.slice(0, 2)).toEqual(['{}', 'the next piece']);
+  });
+
+  test('are all found where several end in one piece after a part', async () => {
+    const { texts } = await read([`{"a":"${'x'.repeat(30)}`, '"}\n{"b":1}']);
+    expect(texts).toEqual([`{"a":"${'x'.repeat(30)}"}`, '{"b":1}']);
   });
 
   test('know where in their file they are, unless they are written with space', async () => {
@@ -128,6 +151,39 @@ describe('items of a text', () => {
   });
 });
 
+describe('an object in many pieces is scanned in a time that grows with its length', () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  /** Returns the bytes that were looked at for objects, for each byte of the text. */
+  async function lookedAt(pieces: readonly string[]): Promise<number> {
+    const scan = vi.spyOn(JsonScanner.prototype, 'item');
+    await read(pieces);
+    const scanners = scan.mock.instances as readonly JsonScanner[];
+    const bytes = scanners.reduce((sum, scanner) => sum + scanner.bytes.length, 0);
+    return bytes / Buffer.byteLength(pieces.join(''));
+  }
+  const piecesOf = (text: string, size: number) =>
+    Array.from({ length: Math.ceil(text.length / size) }, (_, at) => text.slice(at * size, (at + 1) * size));
+
+  test('that split a line', async () => {
+    const text = JSON.stringify({ eventId: 'x'.repeat(100_000) });
+    expect(await lookedAt(piecesOf(text, 100))).toBeLessThan(4);
+  });
+
+  test('that are lines', async () => {
+    const lines = Array.from({ length: 1_000 }, (_, at) => `"n${at}": ${'1'.repeat(90)},\n`);
+    expect(await lookedAt(['{\n', ...lines, '"eventId":"a"}\n'])).toBeLessThan(7);
+  });
+
+  test('and the last line is not, before it has ended', async () => {
+    const scan = vi.spyOn(JsonScanner.prototype, 'item');
+    await read([`${A}\n${B?.slice(0, 9)}`, `${B?.slice(9)}\n`]);
+    expect(scan).toHaveBeenCalledTimes(2);
+  });
+});
+
 describe('a text that is not of items names its line', () => {
   const NO_UTF_8 = Buffer.from([0x22, 0xff, 0x22]);
   const bytesOf = (...parts: (string | Buffer)[]) =>
@@ -142,6 +198,14 @@ describe('a text that is not of items names its line', () => {
     ['of a list without commas', `[${A}\n${B}]`, "line 2: ',' or ']' expected"],
     ['followed by something', `[${A}]\nx`, 'line 2: something follows the array'],
     ['followed by an object', `[${A}]\n\n${B}`, 'line 3: something follows the array'],
+    [
+      'cut off within a mark',
+      bytesOf(A as string, Buffer.from(MARK).subarray(0, 2)),
+      'line 1: it is not a JSON object',
+    ],
+    ['of zeros after an item', `${A}\n\0`, 'line 2: it is not a JSON object'],
+    ['of half a mark of UTF-16', bytesOf(Buffer.from([0xfe]), 'xx'), 'line 1: it is not a JSON object'],
+    ['of the other half', bytesOf('x', Buffer.from([0xff]), 'x'), 'line 1: it is not a JSON object'],
     ['of objects before a list', `${A}\n[${B}]`, 'line 2: it is not a JSON object'],
     ['of other values', '1', 'line 1: it is not a JSON object'],
     ['of other values in a list', `[\n1]`, 'line 2: it is not a JSON object'],
@@ -170,6 +234,12 @@ describe('a text that is not of items names its line', () => {
     await expect(read([text])).rejects.toThrow(`the file, ${message}`);
   });
 
+  test('that is longer than any event', async () => {
+    await expect(read([`${A}\n{"a":"`, 'x'.repeat(33 << 20)])).rejects.toThrow(
+      'the file, line 2: it is longer than 32 MiB, which no event is',
+    );
+  });
+
   test('also after earlier pieces', async () => {
     await expect(read([`${A}\n`, `${A}\n`, `${A}\nx`])).rejects.toThrow(
       'the file, line 4: it is not a JSON object',
@@ -177,12 +247,11 @@ describe('a text that is not of items names its line', () => {
   });
 
   test('and says what is read', async () => {
-    await expect(read(['x'])).rejects.toMatchObject({
-      name: 'ServiceError',
-      next: expect.toSatisfy((next) =>
-        String(next).startsWith('events are read as JSON objects one after the other'),
-      ),
-    });
+    const fault = await read(['x']).catch((error: unknown) => error as ServiceError);
+    expect(fault).toBeInstanceOf(ServiceError);
+    expect(adviceText((fault as ServiceError).next as Advice, {})).toBe(
+      'events are read as JSON objects one after the other, as --ndjson prints them and `hooktrail events export` writes them, or as arrays of objects, as --json prints them; of a CSV, `hooktrail events get - < FILE` reads the ids and asks the service',
+    );
   });
 });
 

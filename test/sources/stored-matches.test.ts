@@ -43,6 +43,8 @@ describe('stored events are matched as the service does', () => {
       { eventId: 'c', publishStatus: 'SUCCESS' },
     ];
     expect(kept(mixed, events)).toEqual(['a', 'b']);
+    const pairs: StoredQuery[] = [{ eventId: 'ab', subscriptionId: 'c' }];
+    expect(kept(pairs, [{ eventId: 'a', subscriptionId: 'bc' }])).toEqual([]);
   });
 
   test('by types in any case, with * for any text', () => {
@@ -77,6 +79,8 @@ describe('stored events are matched as the service does', () => {
     const { kept, undated } = match(itemsOf(...events));
     expect([idsOf(kept), idsOf(undated)]).toEqual([['d'], ['a', 'b']]);
     expect(match(itemsOf(events[3] as Fields)).undated).toBeUndefined();
+    const byId = createMatcher([{ after, eventId: 'a' }], [])(itemsOf(...events));
+    expect([idsOf(byId.kept), idsOf(byId.undated)]).toEqual([[], ['a']]);
     expect(createMatcher([{ publishStatus: 'FAILED' }], [])(itemsOf(...events)).undated).toBeUndefined();
   });
 
