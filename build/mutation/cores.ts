@@ -261,6 +261,11 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/about/about-text.test.ts'],
     floor: 97,
   },
+  'about-subject': {
+    mutate: ['src/about/{about-questions,about-subject}.ts'],
+    tests: ['test/about/about-{questions,subject}.test.ts'],
+    floor: 92,
+  },
   filters: {
     mutate: ['src/filters/{event-filters,stats-window}.ts'],
     tests: ['test/filters/event-filters.test.ts', 'test/stats/tallies.test.ts'],
