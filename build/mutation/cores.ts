@@ -128,6 +128,11 @@ export const CORES: Readonly<Record<string, Core>> = {
       'nearly every event has another|of more fields than there is room for|stands in for no time (a region in|a subscription until|two values until)',
     floor: 93,
   },
+  effects: {
+    mutate: ['src/explain/{effect-values,effects,outcome-words,two-readings}.ts'],
+    tests: ['test/explain/{effect-rules,effect-values,explain,second-reading}.test.ts'],
+    floor: 92,
+  },
   lock: {
     mutate: ['src/lock/*.ts'],
     tests: ['test/lock/*.test.ts'],
