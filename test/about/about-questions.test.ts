@@ -63,6 +63,12 @@ describe('a subject by its id', () => {
     expect([...questions.receivers.result()]).toEqual([OWN]);
   });
 
+  test('has no names, also if its word is one', async () => {
+    const given: Given = { word: 'harbour', subject: { by: 'address', id: OWN }, nameField: 'customer' };
+    const questions = await ask([pageOf(own('F', { customer: 'Harbour' }))], given);
+    expect(questions.result()).toMatchObject({ ofNames: [], health: { who: 'Harbour' } });
+  });
+
   test('has the causes of its own failures, in events that are read again', async () => {
     const failing = Array.from({ length: 40 }, (_, index) => ({
       eventId: `e${index}`,
@@ -119,11 +125,13 @@ describe('a subject by its name', () => {
   });
 
   test('is in the state of its worst subscription: deliveries to another end no outage', async () => {
-    const later = ofOther('PPPS', { customer: 'Harbour Tours' });
+    const later = ofOther('PPPSS', { customer: 'Harbour Tours' });
     const questions = await ask([pageOf([...own('SFF', { customer: 'Harbour Tours' }), ...later])], byName);
-    const { health } = questions.result();
-    expect(health).toMatchObject({ state: 'failing', failed: 2, events: 4, recent: 'SFFS' });
-    expect(health.failingSince?.text).toBe(at(1));
+    const { health, largestOutage } = questions.result();
+    expect(health).toMatchObject({ state: 'failing', failed: 2, events: 5, recent: 'SSFFS' });
+    expect([health.failingSince?.text, largestOutage]).toEqual([at(1), undefined]);
+    const alone = (await ask([pageOf(own('SFFSS', { customer: 'Harbour' }))], byName)).result();
+    expect(alone.health).toMatchObject({ state: 'recovered', failingSince: undefined });
   });
 
   test('that is one of several names of an event is the only one named', async () => {
@@ -132,6 +140,13 @@ describe('a subject by its name', () => {
       nameField: 'customer[]',
     });
     expect(listed.result().ofNames.map(({ name }) => name)).toEqual(['Harbour Tours']);
+  });
+
+  test('of events without a subscription has them all the same', async () => {
+    const { health, ofSubscriptions } = (
+      await ask([pageOf(eventsOf('F', { customer: 'Harbour' }))], byName)
+    ).result();
+    expect([health.events, ofSubscriptions]).toEqual([1, []]);
   });
 
   test('of one subscription has its largest outage', async () => {
