@@ -7,6 +7,7 @@ import { createItemWriter } from '../formats/item-writer.ts';
 import type { Service } from '../http/service.ts';
 import { EMPTY_LIST, idsOfInput } from '../ids/event-ids.ts';
 import { memberPath } from '../items/field-path.ts';
+import { comparedId } from '../items/guids.ts';
 import { Items } from '../items/items.ts';
 import { createCursor } from '../items/known-fields.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
@@ -90,15 +91,15 @@ export async function* storedById(
 ): AsyncGenerator<Got> {
   const wanted: string[] = [];
   for await (const id of ids(context.signal)) wanted.push(id);
-  const texts = new Map(wanted.map((id): [string, Buffer[]] => [id.toLowerCase(), []]));
+  const texts = new Map(wanted.map((id): [string, Buffer[]] => [comparedId(id), []]));
   const cursor = createCursor([memberPath('eventId')]);
   for await (const { items } of storedEvents(place, filters, { context, onDoubt: warnOfDoubts(reporter) })) {
     for (let item = 0; item < items.count; item++) {
       cursor.read(items.bytes, items.start(item));
-      texts.get(cursor.text(0)?.toLowerCase() ?? '')?.push(Buffer.from(items.text(item)));
+      texts.get(comparedId(cursor.text(0) ?? ''))?.push(Buffer.from(items.text(item)));
     }
   }
-  for (const id of wanted) yield { id, items: Items.of(texts.get(id.toLowerCase()) ?? []) };
+  for (const id of wanted) yield { id, items: Items.of(texts.get(comparedId(id)) ?? []) };
 }
 
 export type Ids = (ending: AbortSignal) => AsyncIterable<string> | Iterable<string>;
@@ -161,7 +162,7 @@ function checkIds(items: Items, id: string): void {
   for (let item = 0; item < items.count; item++) {
     cursor.read(items.bytes, items.start(item));
     const found = cursor.text(0);
-    if (found === undefined || found.toLowerCase() === id.toLowerCase()) continue;
+    if (found === undefined || comparedId(found) === comparedId(id)) continue;
     throw new ServiceError(`the service was asked for the event ${id} and answered with ${found}`);
   }
 }

@@ -14,6 +14,11 @@ export function guidDigits(text: string): string | undefined {
   return isGuid(text) || BARE_DIGITS.test(text) ? text.replaceAll('-', '').toLowerCase() : undefined;
 }
 
+/** Returns the same text for all spellings of an id. Ids that are not GUIDs are compared in any case, too. */
+export function comparedId(id: string): string {
+  return guidDigits(id) ?? id.toLowerCase();
+}
+
 /** Lower-cases GUIDs only, since their case means nothing (RFC 9562, section 4). */
 export function withoutGuidCase(text: string): string {
   return isGuid(text) ? text.toLowerCase() : text;

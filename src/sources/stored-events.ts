@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import type { Items } from '../items/items.ts';
-import type { Queries, Query } from '../paging/event-query.ts';
+import type { Query } from '../paging/event-query.ts';
 import { mergePages } from '../paging/merge-pages.ts';
 import { type FoundPage, keepPages } from '../paging/page.ts';
 import type { Instant } from '../time/instant.ts';
@@ -39,7 +39,7 @@ export async function* storedEvents(
   options: StoredOptions,
 ): AsyncGenerator<FoundPage> {
   const { limit = Number.POSITIVE_INFINITY, context, onDoubt, within, comparesOutcomes = false } = options;
-  const queries = queriesOf(filters, context.clock.now(), within);
+  const queries = within ? filters.queriesWithin(within) : filters.queries(context.clock.now());
   const [{ after }] = queries;
   const keep = filters.createKeep();
   const choose = keep ?? ((items: Items) => items);
@@ -54,7 +54,7 @@ export async function* storedEvents(
     for (const doubter of doubts.ofRead) doubter.see(items);
     const { kept: matching, undated } = match(items);
     const kept = choose(matching);
-    if (undated) doubts.ofUndated?.see(choose(undated));
+    if (undated) doubts.ofUndated.see(choose(undated));
     ofRecords?.see(kept);
     found += kept.count;
     return kept;
@@ -78,28 +78,23 @@ export async function* storedEvents(
 interface Doubters {
   readonly ofRead: readonly Doubter[];
   readonly ofOutcomes: Doubter | undefined;
-  readonly ofTypes: Doubter | undefined;
-  readonly ofUndated: Doubter | undefined;
+  readonly ofTypes: Doubter;
+  readonly ofUndated: Doubter;
 }
 
 function doubtersOf(
-  { statuses, eventTypes, after, before, zone }: EventFilters,
+  { statuses, eventTypes, zone }: EventFilters,
   start: Instant | undefined,
   place: string,
 ): Doubters {
   const ofOutcomes = statuses.length > 0 ? doubtOutcomes() : undefined;
-  const ofCases = statuses.length > 0 ? doubtCaseOfStatus(statuses) : undefined;
-  const ofAge = start ? doubtAge(start, zone) : undefined;
-  const ofTypes = eventTypes.length > 0 ? doubtTypes(eventTypes, place) : undefined;
+  const ofAge = start && doubtAge(start, zone);
+  const ofTypes = doubtTypes(eventTypes, place);
+  const ofRead = [ofOutcomes, doubtCaseOfStatus(statuses), ofAge, ofTypes];
   return {
-    ofRead: [ofOutcomes, ofCases, ofAge, ofTypes].filter((doubter) => doubter !== undefined),
+    ofRead: ofRead.filter((doubter) => doubter !== undefined),
     ofOutcomes,
     ofTypes,
-    ofUndated: after || before ? doubtTimes() : undefined,
+    ofUndated: doubtTimes(),
   };
-}
-
-function queriesOf(filters: EventFilters, now: number, within: StoredOptions['within']): Queries {
-  const ofAnyType = filters.withTypes([], []);
-  return within ? (ofAnyType.queriesWithin(within) as [Query]) : ofAnyType.queries(now);
 }

@@ -1,6 +1,7 @@
 import { typeMatcher } from '../filters/event-filters.ts';
 import { memberPath } from '../items/field-path.ts';
 import { FILTER_FIELDS, type FilterField, ignoresCase } from '../items/filter-keys.ts';
+import { comparedId } from '../items/guids.ts';
 import type { Items } from '../items/items.ts';
 import { createCursor, type KnownField } from '../items/known-fields.ts';
 import type { Query } from '../paging/event-query.ts';
@@ -93,7 +94,7 @@ function timeTest(read: ReadText, after: Instant | undefined, before: Instant | 
 }
 
 function comparedText(field: KeyField, text: string): string {
-  return ignoresCase(field) ? text.toLowerCase() : text;
+  return ignoresCase(field) ? comparedId(text) : text;
 }
 
 const knownOutcomeMatcher = createMatcher([{ publishStatus: 'FAILED' }, { publishStatus: 'SUCCESS' }], []);

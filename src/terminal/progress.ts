@@ -110,13 +110,12 @@ export function progressText(label: string, state: ProgressState, seconds: numbe
   if (state.events !== undefined) {
     const percent = total ? ` (${Math.min(100, Math.floor((100 * events) / total))}%)` : '';
     parts.push(
-      total === undefined
-        ? eventsText(events)
-        : `${grouped(events)} of ${eventsText(total)}${percent}`,
+      total === undefined ? eventsText(events) : `${grouped(events)} of ${eventsText(total)}${percent}`,
     );
   }
   const rate = seconds >= 0.1 ? (events - (readBefore ?? 0)) / seconds : 0;
-  if (rate > 0) parts.push(`${grouped(Math.round(rate))}/s`);
+  const perSecond = Math.round(rate);
+  if (perSecond > 0) parts.push(`${grouped(perSecond)}/s`);
   if (rate > 0 && readBefore !== undefined && total !== undefined)
     parts.push(`${timeLeft(Math.max(0, total - events) / rate)} left`);
   return `${label}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}${note ? `; ${note}` : ''}`;

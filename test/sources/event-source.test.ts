@@ -36,6 +36,8 @@ interface Given {
   /** The size of the whole result, in each page. */
   readonly total?: number | undefined;
   readonly isService?: boolean;
+  /** True for a service whose items have their outcome. */
+  readonly hasStatuses?: boolean;
   readonly flags?: FilterFlags;
   readonly filters?: EventFilters;
   readonly format?: FormatName | 'pretty';
@@ -55,7 +57,8 @@ function sourceOf({ pages = [], total, isService = false, flags = {}, format, ..
     for (const page of pages) {
       const found = page.filter(isChosen);
       // A service may leave out what it filters by.
-      const items = isService ? found.map(({ publishStatus: _, ...others }) => others) : found;
+      const items =
+        isService && !given.hasStatuses ? found.map(({ publishStatus: _, ...others }) => others) : found;
       yield { items: itemsOf(...items), total } satisfies FoundPage;
     }
   }
@@ -107,6 +110,8 @@ describe('the outcomes of events', () => {
     ]);
     expect(asked).toEqual(['']);
     expect([source.warnOfUnknown(), said]).toEqual([0, []]);
+    const ofService = await outcomesOf({ pages, isService: true, hasStatuses: true });
+    expect([ofService.found, ofService.asked]).toEqual([found, ['']]);
   });
 
   test('are asked of a service that leaves them out, and the rest is unknown', async () => {
@@ -165,6 +170,26 @@ describe('the outcomes of events', () => {
     );
     expect(sourceOf().source.warnOfUnknown(-1)).toBe(0);
   });
+});
+
+test('pages that were kept are shown until the end, or a signal', async () => {
+  const ending = new AbortController();
+  const filters = new EventFilters();
+  const place = { name: 'a place', filters, window: undefined, isReadOnce: false, service: undefined };
+  const context = createContext({ signal: ending.signal });
+  const call = { context, reporter: fakeReporter() } as never;
+  const source = new EventSource(place, async function* () {}, new MarketplaceMix(), {}, call);
+  async function* kept() {
+    for (const id of ['a', 'b', 'c']) yield { items: itemsOf(failed(id)), haveFailed: true };
+  }
+  const seen: string[] = [];
+  for await (const { items } of source.showKept(kept())) seen.push(...idsOf(items));
+  expect(seen).toEqual(['a', 'b', 'c']);
+  const reason = new Error('interrupted');
+  const stopped = (async () => {
+    for await (const _ of source.showKept(kept())) ending.abort(reason);
+  })();
+  await expect(stopped).rejects.toBe(reason);
 });
 
 test('events without a time are counted with a warning', () => {

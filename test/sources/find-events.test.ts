@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { eventFilters, type FilterFlags } from '../../src/filters/filter-flags.ts';
-import type { Service, ServiceRequest } from '../../src/http/service.ts';
+import { type Service, type ServiceRequest, waitText } from '../../src/http/service.ts';
 import { type FindOptions, openSearch, openWithProgress, readNotice } from '../../src/sources/find-events.ts';
 import { parseInstant } from '../../src/time/instant.ts';
 import { TimeZone, UTC } from '../../src/time/time-zone.ts';
@@ -265,9 +265,11 @@ describe('a notice of what was read', () => {
 });
 
 describe('a search with progress', () => {
-  const open = async (given: Given, stderr = fakeOutput()) => {
+  const open = async (given: Given) => {
     const reporter = fakeReporter();
+    const stderr = fakeOutput(80);
     const { service } = serviceOf(ALL, given);
+    // Such a terminal gets a line every ten seconds.
     const context = createContext({ stdout: fakeOutput(80), stderr, environment: { TERM: 'dumb' } });
     const search = await openWithProgress(
       service,
@@ -277,18 +279,28 @@ describe('a search with progress', () => {
       reporter,
     );
     let events = 0;
-    for await (const { items } of search.pages) {
-      events += items.count;
-      clock.advance(11_000);
-    }
-    return { events, said: reporter.said };
+    for await (const { items } of search.pages) events += items.count;
+    return { events, said: reporter.said, shown: stderr.text };
   };
 
   test('says doubts as warnings, and reads in large pages', async () => {
-    const { events, said } = await open({ ahead: 60 });
-    expect([events, said]).toEqual([
-      5,
-      ["warning: this machine's clock is 60 s behind the service's: times are counted from the service's"],
-    ]);
+    expect(await open({ ahead: 60 })).toEqual({
+      events: 5,
+      said: [
+        "warning: this machine's clock is 60 s behind the service's: times are counted from the service's",
+      ],
+      shown: '',
+    });
+  });
+
+  test('shows the events read of all, and waits', async () => {
+    const retry = { reason: 'busy', delay: 5_000, status: 503 };
+    const before = ({ onRetry }: Asked) => {
+      clock.advance(11_000);
+      onRetry?.(retry);
+      clock.advance(11_000);
+    };
+    const { shown } = await open({ before, ahead: null });
+    expect(shown).toBe(`reading; ${waitText(retry)}\nreading: 5 of 5 events (100%)\n`);
   });
 });

@@ -17,14 +17,14 @@ describe('stored events are matched as the service does', () => {
   const kept = (queries: readonly StoredQuery[], events: readonly Fields[], types: readonly string[] = []) =>
     idsOf(createMatcher(queries, types)(itemsOf(...events)).kept);
 
-  test('by each key, of which a GUID is the same in any case', () => {
+  test('by each key, of which a GUID is the same in any case, with hyphens or without', () => {
     const events = [
       { eventId: 'a', subscriptionId: GUID, publishStatus: 'FAILED' },
       { eventId: 'b', subscriptionId: GUID.toUpperCase(), publishStatus: 'SUCCESS' },
       { eventId: 'c', subscriptionId: 'other', publishStatus: 'failed' },
-      { eventId: 'd' },
+      { eventId: 'd', subscriptionId: GUID.replaceAll('-', '') },
     ];
-    expect(kept([{ subscriptionId: GUID.toUpperCase() }], events)).toEqual(['a', 'b']);
+    expect(kept([{ subscriptionId: GUID.toUpperCase() }], events)).toEqual(['a', 'b', 'd']);
     expect(kept([{ publishStatus: 'FAILED' }], events)).toEqual(['a']);
     expect(kept([{ subscriptionId: GUID, publishStatus: 'SUCCESS' }], events)).toEqual(['b']);
     expect(kept([{ eventId: 'D' }], events)).toEqual(['d']);

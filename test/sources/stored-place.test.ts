@@ -6,8 +6,10 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { adviceText } from '../../src/advice.ts';
 import { HooktrailError } from '../../src/errors.ts';
+import type { PublishStatus } from '../../src/sandbox/store/event-item.ts';
 import { decompressed, isParquet, openPlace } from '../../src/sources/stored-place.ts';
 import { createContext } from '../support/context.ts';
+import { type Exporting, startExporting } from '../support/exporting.ts';
 import { itemOf, knownOf } from '../support/shape.ts';
 
 let folder: string;
@@ -171,7 +173,78 @@ describe('a file of stored events', () => {
   });
 });
 
+describe('an export', () => {
+  let at: Exporting;
+  beforeAll(async () => {
+    at = await startExporting({ events: 0 });
+    for (const [hour, publishStatus] of ['FAILED', 'SUCCESS', 'FAILED'].entries())
+      at.control.addEvent({
+        createdOn: `2026-11-20T0${hour}:00:00Z`,
+        publishStatus: publishStatus as PublishStatus,
+      });
+  });
+  afterAll(async () => {
+    await at[Symbol.asyncDispose]();
+  });
+
+  test('has a list for each of its searches, and the rest of it is checked', async () => {
+    await at.export('--status', 'FAILED', '--status', 'SUCCESS');
+    const place = await openPlace(at.directory, { context: createContext(), comparesOutcomes: true });
+    expect([place.lists.length, place.isExport]).toEqual([2, true]);
+    await writeFile(path.join(at.directory, (await at.parts())[0] as string), '{}');
+    await expect(place.checkRest?.()).rejects.toThrow(at.directory);
+  });
+
+  test('of one status is doubted by commands that compare', async () => {
+    await rm(at.directory, { recursive: true });
+    await at.export('--failed');
+    const { ids, doubts, isExport } = await readPlace(at.directory, { comparesOutcomes: true });
+    expect([ids().length, isExport]).toEqual([2, true]);
+    expect(doubts).toEqual([
+      expect.stringContaining('was made with --status FAILED: other events are missing'),
+    ]);
+    expect((await readPlace(at.directory)).doubts).toEqual([]);
+  });
+
+  test('gives the events of its files of Parquet, one by one as well', async () => {
+    await rm(at.directory, { recursive: true });
+    await at.export('--format', 'parquet');
+    const [file] = await at.parts();
+    const whole = await readPlace(at.directory);
+    const part = await readPlace(path.join(at.directory, file as string));
+    expect(part.ids()).toEqual(whole.ids());
+    expect([whole.ids().length, part.isExport, new Set(part.shares)]).toEqual([
+      3,
+      false,
+      new Set([undefined]),
+    ]);
+  });
+});
+
 describe('standard input', () => {
+  test('is let go when its reader has enough', async () => {
+    const stdin = Readable.from([Buffer.from(linesOf(failed)), Buffer.from(linesOf(delivered))]);
+    const plain = createContext();
+    const context = { ...plain, stdin: { ...plain.stdin, stream: () => stdin } };
+    const [list] = (await openPlace('-', { context, comparesOutcomes: false })).lists;
+    for await (const _ of list as AsyncIterable<unknown>) break;
+    expect(stdin.destroyed).toBe(true);
+  });
+
+  test('may have doubts that nobody takes', async () => {
+    const plain = createContext();
+    for (const text of ['{"data":[{}],"publishStatus":"FAILED"}']) {
+      const context = {
+        ...plain,
+        stdin: { ...plain.stdin, stream: () => Readable.from([Buffer.from(text)]) },
+      };
+      const [list] = (await openPlace('-', { context, comparesOutcomes: true })).lists;
+      const pages = [];
+      for await (const page of list as AsyncIterable<unknown>) pages.push(page);
+      expect(pages.length).toBe(1);
+    }
+  });
+
   test('is read to its end, without a part that was read', async () => {
     const { ids, shares, isExport } = await readPlace('-', {
       stdin: Readable.from([Buffer.from(linesOf(failed)), Buffer.from(linesOf(delivered))]),
@@ -250,6 +323,21 @@ describe('files that look like events and are not', () => {
       message: `standard input holds ${what}, not events`,
       next: takeItems,
     });
+  });
+
+  test.each([
+    '{"id":1,"items":[{}]}',
+    '{"items":[{}],"id":1}',
+    '{"items":{"a":1},"next":null}',
+    '{"items":null,"count":0}',
+    '{"eventId":"e","items":[{}],"next":null}',
+    '{}\n{"items":[],"next":null}',
+    '{"count":1}',
+  ])('%s is read as an event', async (text) => {
+    const pieces = text.split(/(?<=\n)/).map((line) => Buffer.from(line));
+    const { items, doubts } = await readPlace('-', { stdin: Readable.from(pieces) });
+    expect(items.length).toBe(text.includes('\n') ? 2 : 1);
+    if (text.includes('"id":1')) expect(doubts).toEqual([expect.stringContaining("with a list 'items'")]);
   });
 
   test.each([

@@ -9,6 +9,8 @@ test('shows pages, events, total and rate', () => {
   expect(progressText('searching', { pages: 12, events: 6000, total: 200_000, note: 'waiting' }, 2)).toBe(
     'searching: 12 pages, 6,000 of 200,000 events (3%), 3,000/s; waiting',
   );
+  expect(progressText('searching', { events: 1, total: 1 }, 1)).toBe('searching: 1 of 1 event (100%), 1/s');
+  expect(progressText('searching', { events: 1 }, 60)).toBe('searching: 1 event');
   expect(progressText('searching', { events: 0, total: 0 }, 1)).toBe('searching: 0 of 0 events');
 });
 
