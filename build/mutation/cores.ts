@@ -96,6 +96,11 @@ export const CORES: Readonly<Record<string, Core>> = {
     hangsAfterMs: 6_000,
     floor: 92,
   },
+  get: {
+    mutate: ['src/get/get-events.ts'],
+    tests: ['test/get/get-events.test.ts'],
+    floor: 92,
+  },
   'event-keys': {
     mutate: ['src/ids/event-keys.ts'],
     tests: ['test/ids/event-keys.test.ts'],
@@ -150,6 +155,7 @@ export const CORES: Readonly<Record<string, Core>> = {
   vaults: {
     mutate: ['src/secrets/{file-vault,keychain-vault,sealed-file,secret-files}.ts'],
     tests: ['test/secrets/{file-vault,keychain-vault}.test.ts'],
+    hangsAfterMs: 6_000,
     floor: 96,
   },
   refresh: {
