@@ -43,8 +43,8 @@ describe('stored events are matched as the service does', () => {
       { eventId: 'c', publishStatus: 'SUCCESS' },
     ];
     expect(kept(mixed, events)).toEqual(['a', 'b']);
-    const pairs: StoredQuery[] = [{ eventId: 'ab', subscriptionId: 'c' }];
-    expect(kept(pairs, [{ eventId: 'a', subscriptionId: 'bc' }])).toEqual([]);
+    const pairs: StoredQuery[] = [{ eventId: 'aa', subscriptionId: 'a' }];
+    expect(kept(pairs, [{ eventId: 'a', subscriptionId: 'aa' }])).toEqual([]);
   });
 
   test('by types in any case, with * for any text', () => {
