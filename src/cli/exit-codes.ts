@@ -8,7 +8,7 @@ const MEANINGS: Readonly<Record<keyof typeof ExitCode, string>> = {
   notFound: 'events get: at least one id was not found (those found are printed)',
   notSignedIn: 'not signed in, or the sign-in was refused',
   unreachable: 'the service could not be reached, after retries: DNS, refused, TLS, time-out',
-  matched: 'with --exit-code: at least one event matched',
+  matched: 'with --exit-code: an event matched, is missing at the receiver, or a row is failing',
   interrupted: 'interrupted with Ctrl-C (SIGINT)',
   terminated: 'ended by SIGTERM, or its terminal was closed',
 };

@@ -71,8 +71,8 @@ export function declare(command: Command): void {
     .addOption(
       new Flag(
         '--format <format>',
-        'format of the files: ndjson (the default) or parquet',
-        {},
+        'format of the files: ndjson or parquet',
+        { preset: 'ndjson' },
         oneOf<'ndjson' | FileFormat>('--format', ['ndjson', 'parquet'], FORMAT_SYNONYMS),
       ),
     )

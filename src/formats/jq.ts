@@ -165,7 +165,7 @@ function failedProgram(stderr: string, perItem: boolean): UsageError | ServiceEr
     next:
       first.startsWith('Cannot index array with') && !perItem
         ? 'the program runs over an array: begin it with .[]'
-        : 'look at one item with --json --limit 1',
+        : '--json without --jq prints what the program reads',
   });
 }
 

@@ -6,7 +6,8 @@ export const help = `
 Deletes the tokens and the client secret that login stored on this machine, and
 revokes the tokens if the identity provider offers that; otherwise a copied
 access token stays valid until it expires. Addresses and client id are kept for
-the next login; \`hooktrail profiles delete NAME\` deletes them too.`;
+the next login; \`hooktrail profiles delete NAME\` deletes them too. --all also
+deletes the saved Api-Tokens.`;
 
 export const examples = [
   'hooktrail logout',

@@ -7,6 +7,7 @@ import {
   formatOptions,
   type OutputFlags,
 } from '../formats/format-flags.ts';
+import { tableNote } from '../formats/table-note.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { addSubscriptionArgument } from './subscription-flags.ts';
 
@@ -34,7 +35,9 @@ export async function run(call: Call<Flags>): Promise<void> {
   const isForProgram = flags.jq !== undefined || !context.stdout.isTerminal;
   const usual = isForProgram ? ('ndjson' as const) : ('pretty' as const);
   const isUsual = !choosesFormat(flags) && (flags.jq !== undefined || !flags.outputFile);
-  const options = isUsual ? { ...format, format: usual } : format;
+  const note = () => tableNote(call, { facts: ['1 subscription'] });
+  const chosen = format.format === 'markdown' ? { ...format, note } : format;
+  const options = isUsual ? { ...format, format: usual } : chosen;
   const { printSubscription } = await import('./subscriptions.ts');
   await printSubscription(args[0] as string, options, call);
 }

@@ -181,6 +181,9 @@ test('subscriptions get prints one whole, by its id or a part of its address', a
   // A program runs over the JSON that is printed without it.
   expect((await at.run(['subscriptions', 'get', ON, '--jq', '.subscriptionId'])).stdout).toBe(`${ON}\n`);
   expect((await at.run(['subscriptions', 'get', ON, '--json', '--jq', 'length'])).stdout).toBe('1\n');
+  expect((await at.run(['subscriptions', 'get', ON, '-o', 'markdown'])).stdout).toContain(
+    `\n\n*1 subscription; `,
+  );
   const gone = await at.run(['subscriptions', 'get', GONE]);
   expect([gone.code, gone.stderr]).toEqual([
     1,

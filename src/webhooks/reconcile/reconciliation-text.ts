@@ -183,14 +183,12 @@ export function adviseAfter(
   const { name, others = [] } = file.column ?? {};
   if (records > 0 && both === 0) {
     const column = name === undefined ? '' : `; they were taken from '${name}'`;
+    const [other] = others;
     reporter.warning(`--received: the window has none of the ids in ${file.name}${column}`, {
       kind: 'usage',
+      next: other && `--received-field '${other}' takes another column that holds GUIDs`,
     });
-    const [other] = others;
-    if (other !== undefined) {
-      reporter.notice(`next: --received-field '${other}' takes another column that holds GUIDs`);
-      return;
-    }
+    if (other !== undefined) return;
   }
   if (missing.records === 0) return;
   const isPiped = isOfThisProcess(received);

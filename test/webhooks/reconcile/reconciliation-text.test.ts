@@ -12,7 +12,7 @@ import {
   printReconciliation,
 } from '../../../src/webhooks/reconcile/reconciliation-text.ts';
 import { createContext } from '../../support/context.ts';
-import { fakeOutput, fakeReporter } from '../../support/outputs.ts';
+import { fakeOutput, fakeReporter, reporterTo } from '../../support/outputs.ts';
 
 const instant = (time: string) => parseInstant(`2026-11-20T${time}Z`);
 const after = knownInstant(Date.parse('2026-11-20T00:00:00Z'));
@@ -336,11 +336,12 @@ describe('the next step', () => {
   }
 
   function advised(parts: Partial<ReconciliationReport>, asked: Asked): string[] {
-    const reporter = fakeReporter();
+    const said: string[] = [];
+    const reporter = reporterTo((line) => void said.push(line));
     const { received = 'had.csv', receivedField } = asked;
     const options = { ...optionsOf(asked), received, receivedField, concurrency: 1 };
     adviseAfter({ ...EMPTY, ...parts }, options, { reporter });
-    return reporter.said;
+    return said;
   }
 
   const RECOVER = 'notice: next: `hooktrail webhooks recover --received';
@@ -404,22 +405,21 @@ describe('the next step', () => {
     [
       'is another column if none of the ids was found',
       [
-        "warning: --received: the window has none of the ids in had.csv; they were taken from 'order_id'",
-        "notice: next: --received-field 'event' takes another column that holds GUIDs",
+        "usage: --received: the window has none of the ids in had.csv; they were taken from 'order_id'; --received-field 'event' takes another column that holds GUIDs",
       ],
       { ...NONE, file: { name: 'had.csv', column: column('event', 'other') } },
     ],
     [
       'is to recover if no column has other ids',
       [
-        "warning: --received: the window has none of the ids in had.csv; they were taken from 'order_id'",
+        "usage: --received: the window has none of the ids in had.csv; they were taken from 'order_id'",
         expect.stringContaining(RECOVER),
       ],
       { ...NONE, file: { name: 'had.csv', column: column() } },
     ],
     [
       'is to recover if the file has no columns',
-      ['warning: --received: the window has none of the ids in had.csv', expect.stringContaining(RECOVER)],
+      ['usage: --received: the window has none of the ids in had.csv', expect.stringContaining(RECOVER)],
       NONE,
     ],
     ['warns of nothing if there are no records', [], { records: 0, both: 0 }],
