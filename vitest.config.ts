@@ -31,7 +31,7 @@ const inBothShapes = [
   'test/cli/{completion-event-types,mixed-streams,screens}*',
   'test/demo/demo*',
   'test/explain/explain-command*',
-  'test/filters/where*',
+  'test/filters/{event-types,where}*',
   'test/formats/{markdown.process,output-faults,output-file,scripts,table-note}*',
   'test/network/proxies*',
   'test/names/{marketplace-filter,name-filter}*',
