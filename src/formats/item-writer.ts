@@ -3,7 +3,7 @@ import type { FieldPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
 import { Items, type ListKind } from '../items/items.ts';
 import { UnseenFields } from '../items/near-field.ts';
-import { paletteOf } from '../terminal/palette.ts';
+import { paletteOf, plain } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { UTC } from '../time/time-zone.ts';
 import { createCsvWriter } from './csv.ts';
@@ -61,8 +61,7 @@ const writers: Readonly<Record<FormatOptions['format'], CreateWriter>> = {
   table: createTableWriter,
   json: async (options, stdout, { stdoutColor }) =>
     createJsonWriter('json', options, stdout, await paletteOf(stdoutColor)),
-  ndjson: async (options, stdout, { stdoutColor }) =>
-    createJsonWriter('ndjson', options, stdout, await paletteOf(stdoutColor)),
+  ndjson: (options, stdout) => createJsonWriter('ndjson', options, stdout, plain),
   csv: createCsvWriter,
   markdown: createMarkdownWriter,
   pretty: async (_, stdout, { stdoutColor }) => createPrettyWriter(stdout, await paletteOf(stdoutColor)),

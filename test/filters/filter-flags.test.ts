@@ -132,6 +132,14 @@ describe('times', () => {
     );
   });
 
+  test('in conditions count from the same moment', () => {
+    const keep = eventFilters({ where: ['createdOn > 2h'] }, NOON).createKeep();
+    const items = [NOON - 7_100_000, NOON - 7_300_000].map((time) =>
+      Buffer.from(JSON.stringify({ createdOn: new Date(time).toISOString() })),
+    );
+    expect(keep?.(Items.of(items)).count).toBe(1);
+  });
+
   test('have the flag and the text that were typed in what is said of them', () => {
     const { after, before } = eventFilters({ after: ' 7d ', until: 'today' }, NOON);
     expect([after, before]).toMatchObject([
@@ -229,6 +237,11 @@ describe('values', () => {
       'stored events name no address; words choose them once the field is known that says who an event is for: `hooktrail config set name-field PATH`',
     ],
     [{ subscription: [''] }, `--subscription: '' is not a GUID such as ${ID}`, undefined],
+    [
+      { id: ['billing'], subscription: ['billing'] },
+      `--id: 'billing' is not a GUID such as ${ID}`,
+      undefined,
+    ],
     [{ id: ['billing'], from: 'old' }, `--id: 'billing' is not a GUID such as ${ID}`, undefined],
   ])('such as %j are refused', (flags, message, next) => {
     expect(refused(flags)).toEqual([message, next]);
@@ -260,11 +273,13 @@ describe('values', () => {
   test.each([
     [['billing', ' billing '], ['billing']],
     [['Harbour, Freight'], ['Harbour, Freight']],
-    [[`${ID},billing,, eu`], ['billing', 'eu']],
+    [[`${ID},billing,, , eu`], ['billing', 'eu']],
+    [[`billing, ${ID}`], ['billing']],
     // These are no parts of an id: letters alone may be a word, and an id has no other letters.
     [['cafe'], ['cafe']],
     [['cafe-x1'], ['cafe-x1']],
     [['hooks2'], ['hooks2']],
+    [['1-shop'], ['1-shop']],
   ])('%j of --subscription hold the words %j', (subscription, words) => {
     expect(eventFilters({ subscription }, NOON).subscriptionWords).toEqual(words);
   });
