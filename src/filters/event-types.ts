@@ -25,9 +25,8 @@ export async function askEventTypes(service: Service): Promise<PageAnswer> {
  * so the first column of `event-types` is used.
  */
 export function eventTypeNames(items: Items): string[] {
-  if (items.count === 0) return [];
-  const [name] = listColumns([items], 'event-types');
-  const rows = createRowReader(name ? [name] : [], valueText, '')(items);
+  const names = listColumns([items], 'event-types').slice(0, 1);
+  const rows = createRowReader(names, valueText, '')(items);
   return [...new Set(rows.flatMap(([text = '']) => (text === '' ? [] : [text])))];
 }
 

@@ -208,9 +208,8 @@ function listed(texts: readonly string[] = [], flag: string, noun: string): stri
 
 /** One value per line; skips empty lines. Throws `UsageError` if the file is unreadable or has no values. */
 const valuesOfFile: ReadValues = (file, flag) => {
-  const lines = textOfFile(file, flag)
-    .replace(/^\ufeff/, '')
-    .split(/\r?\n/);
+  // A byte order mark and the CR of a line end are white space too.
+  const lines = textOfFile(file, flag).split('\n');
   const values = lines.map((line) => line.trim()).filter((line) => line !== '');
   if (values.length === 0)
     throw new UsageError(`${flag}: @${file} holds no value`, { next: 'give it one value a line' });

@@ -103,6 +103,10 @@ describe('a type that is not on offer', () => {
     expect(warned(ofPattern, 'after')).toHaveLength(1);
   });
 
+  test('is near a pattern of names of several lines too', () => {
+    expect(unlistedText('ordr.*', ['order.a\nb'], 'old')).toMatch(/; did you mean order\.\*\?$/);
+  });
+
   test.each([
     ['order.snet', 'old', 'old; did you mean order.sent?'],
     ['orders', 'old', 'old; did you mean order.*?'],
@@ -278,6 +282,7 @@ describe('the types that were kept of a service', () => {
     );
     expect(() => resolved('order.*')).toThrow(UsageError);
     await keep('order.Paid', 'order.sent');
+    expect(resolveKeptTypes(none, settings(), context())).toBe(none);
     expect(resolved('ORDER.PAID').eventTypes).toEqual(['order.Paid']);
     expect(resolved('order.*').eventTypes).toEqual(['order.Paid', 'order.sent']);
   });
