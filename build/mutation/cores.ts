@@ -339,4 +339,24 @@ export const CORES: Readonly<Record<string, Core>> = {
       'takes time in step with its size|no cell is a formula|reads back as the same|in any JSON|prints any items',
     floor: 94,
   },
+  tables: {
+    mutate: ['src/formats/{table,item-writer,output-file,event-columns,item-table}.ts'],
+    tests: [
+      'test/formats/{event-columns,item-table,item-writer,table,table-layout,table-lines}.test.ts',
+      'test/formats/{unloaded-widths,writing-to}.test.ts',
+    ],
+    without: 'never exceeds its width|20,000 rows in a pipe|a few rows with very many letters',
+    hangsAfterMs: 6_000,
+    floor: 92,
+  },
+  'filter-flags': {
+    mutate: ['src/filters/{filter-flags,resolve-filters,event-types,reading-flags,no-match}.ts'],
+    tests: [
+      'test/filters/{event-filters,event-types,filter-flags,filter-keys}.test.ts',
+      'test/filters/{no-match,reading-flags,resolve-filters}.test.ts',
+    ],
+    without: 'with very many stars',
+    hangsAfterMs: 6_000,
+    floor: 92,
+  },
 };

@@ -147,6 +147,8 @@ describe('addresses', () => {
   test('are there only if one is known', () => {
     expect(titlesOf(items, { names: namesOf({}) })).toEqual(['eventType', 'subscriptionId']);
     expect(titlesOf(items)).toEqual(['eventType', 'subscriptionId']);
+    const pages = ['r', 's'].map((subscriptionId) => pageOf({ subscriptionId }));
+    expect(itemTable(pages, { list: 'events', names }, true).heads).toEqual([address]);
     expect(titlesOf([{ eventType: 'a' }], { names })).toEqual(['eventType']);
     expect(titlesOf([{ eventType: 'a', n: { subscriptionId: 's' } }], { names })).toEqual(['eventType']);
     expect(titlesOf([{ subscriptionId: 's' }], { names, list: 'subscriptions' })).toEqual(['subscriptionId']);

@@ -48,6 +48,11 @@ describe('a table', () => {
     expect(tableLines(TABLE, await lookAt(20))).toEqual(['eventType', 'invoice.sent', 'user.added']);
   });
 
+  test('is as wide as its texts in a pipe', async () => {
+    const wide: Table = { heads: [{ title: 'a' }, { title: 'b' }], rows: [['x'.repeat(99), 'y'.repeat(99)]] };
+    expect(tableLines(wide, await lookAt())[1]).toBe(`${'x'.repeat(99)}  ${'y'.repeat(99)}`);
+  });
+
   test('is printed with the end of each line, and loads what its letters need', async () => {
     const reporter = fakeReporter();
     expect(await tableText(TABLE, fakeOutput(12), reporter)).toBe('eventType\ninvoice.sent\nuser.added\n');
@@ -87,6 +92,12 @@ describe('a table', () => {
   test('without titles leaves no room for short ones', async () => {
     const look: TableLook = { ...(await lookAt(24)), hasHeader: false };
     expect(tableLines(TABLE, look)).toEqual(['invoice.sent  FAILED  12', 'user.added    FAILED   7']);
+    const delivered: Table = {
+      heads: [{ title: 'a' }, { title: 'publishStatus', shortTitle: 'status' }],
+      rows: [['x'.repeat(20), 'OK']],
+    };
+    const widths = layOut(delivered, { room: 20, hasHeader: false }, true).map(({ width }) => width);
+    expect(widths).toEqual([16, 2]);
   });
 
   test('keeps each of its rows on one line', async () => {
@@ -117,6 +128,11 @@ describe('a table', () => {
     expect(titles(twins.rows, 17)).toEqual(['type', 'address']);
     const [first = [], second = []] = twins.rows;
     expect(titles([first, ['sent', 'timed out', ...second.slice(2)]], 17)).toEqual(['type', 'error']);
+    const untitled = layOut(twins, { room: 17, hasHeader: false }, true);
+    expect(untitled.map(({ index, title }) => [index, title])).toEqual([
+      [0, ''],
+      [2, ''],
+    ]);
     // Both addresses are the same.
     expect(titles([first, [...first.slice(0, 3), 'y']], 17)).toEqual(['type', 'eventId']);
   });
@@ -141,6 +157,22 @@ describe('the note on columns that are left out', () => {
       '\u001b[2mcolumns left out: b; a wider terminal shows them\u001b[22m',
     ]);
     expect(tableWithNote(TABLE, await lookAt())).toEqual(tableLines(TABLE, await lookAt()));
+  });
+
+  test('tells the status that all rows share, which goes before a text is cut', async () => {
+    const texts = ['x', 'y'].map((letter) => letter.repeat(20));
+    const shared: Table = {
+      heads: [{ title: 'a' }, { title: 'state' }],
+      rows: texts.map((text) => [text, 'on']),
+    };
+    expect(tableWithNote(shared, await lookAt(24))).toEqual([
+      'a',
+      ...texts,
+      'columns left out: state',
+      '(on in every row); a',
+      'wider terminal shows',
+      'them',
+    ]);
   });
 
   test('is there without the titles too', async () => {
