@@ -90,6 +90,15 @@ describe('the columns of events', () => {
     },
   );
 
+  test('are looked for in all pages', () => {
+    const pages = [pageOf({ eventType: 'a' }), pageOf({ eventId: 'b' }, { lastError: 'gone' })];
+    const titles = itemTable(pages, { list: 'events' }, true).heads.map(({ title }) => title);
+    expect(titles).toEqual(['eventType', 'eventId', 'error']);
+    const named = [pageOf({ eventType: 'a' }), pageOf({ eventType: 'a', customer: 'b' })];
+    expect(itemTable(named, { list: 'events', nameField: customer }, true).heads[1]).toEqual(receiver);
+    expect(itemTable([], { list: 'events' }, true).heads).toEqual([]);
+  });
+
   test('have the error at the end, under that title', () => {
     const failed = { ...FLAT, delivery: { lastError: { code: 503, text: 'gone' } } };
     expect(headsOf([failed]).at(-1)).toEqual(error);
@@ -225,6 +234,12 @@ test.each([
   ['a.""', 'a.""', 'a.""'],
 ])('the title of %s among %s is %s', (text, all, title) => {
   expect(columnTitle(parseFieldPath(text, ''), parseFieldPaths(all))).toBe(title);
+});
+
+test('no field has the title of the error', () => {
+  const error = { text: 'error', steps: ['delivery', 'lastError'] };
+  const fields = [error, parseFieldPath('a.error', '')];
+  expect(fields.map((field) => columnTitle(field, fields))).toEqual(['error', 'a.error']);
 });
 
 test('a title and a cell are one line, without what acts on a terminal', () => {

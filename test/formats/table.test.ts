@@ -575,19 +575,11 @@ test.each(['table', 'markdown', 'csv'] as const)(
 );
 
 test('a resized terminal gets columns of its width, and the titles again', async () => {
-  const stdout = { ...fakeOutput(80), columns: 80, text: '' };
-  stdout.write = async (chunk) => {
-    stdout.text += chunk.toString();
-  };
-  const writer = await createItemWriter(
-    { format: 'table', list: 'events' },
-    createContext({ stdout }),
-    fakeReporter(),
-  );
-  await writer.write(pageOf(events.slice(0, 1)));
-  stdout.columns = 45;
-  await writer.write(pageOf(events.slice(1)));
-  expect(stdout.text.split('\n').map((line) => line.slice(0, 45))).toEqual([
+  const table = await resizable();
+  await table.write(events.slice(0, 1));
+  table.stdout.columns = 45;
+  await table.write(events.slice(1));
+  expect(table.stdout.text.split('\n').map((line) => line.slice(0, 45))).toEqual([
     'createdOn                 publishStatus  even',
     '2026-11-01 06:58:12.345Z  FAILED         invo',
     'createdOn        status   eventType',
@@ -595,6 +587,29 @@ test('a resized terminal gets columns of its width, and the titles again', async
     '',
   ]);
 });
+
+test('on a terminal that was resized, the last rows have no day of those before as their title', async () => {
+  const table = await resizable();
+  await table.write(events);
+  table.stdout.columns = 45;
+  await table.write([(events[1] as string).replace('2026-11-01', '2026-11-02')], true);
+  expect(table.stdout.text.split('\n').slice(3, 5)).toEqual([
+    'createdOn        status   eventType',
+    '11-02 06:58:12Z  SUCCESS  user.created',
+  ]);
+});
+
+/** A table on a terminal of 80 columns, whose number may change. */
+async function resizable() {
+  const stdout = { ...fakeOutput(80), columns: 80, text: '' };
+  stdout.write = async (chunk) => {
+    stdout.text += chunk.toString();
+  };
+  const options = { format: 'table', list: 'events' } as const;
+  const writer = await createItemWriter(options, createContext({ stdout }), fakeReporter());
+  const write = (items: readonly string[], isLast?: boolean) => writer.write(pageOf(items), isLast);
+  return { stdout, write };
+}
 
 describe('a table takes time in step with its size', () => {
   test('20,000 rows in a pipe are aligned as the first', async () => {
