@@ -4,6 +4,7 @@ import type { FormatOptions } from '../../src/formats/format-options.ts';
 import { createItemWriter, printItem, printJson } from '../../src/formats/item-writer.ts';
 import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { Items } from '../../src/items/items.ts';
+import { TimeZone } from '../../src/time/time-zone.ts';
 import { createContext } from '../support/context.ts';
 import { fakeOutput, fakeReporter, pageOf, print, reporterTo } from '../support/outputs.ts';
 
@@ -54,6 +55,21 @@ describe('items', () => {
       expect(inputs).toEqual(given.map((input) => [input, '--compact-output', '--']));
       expect(stdout.text).toBe(given.map((input) => `${input.length}\n`).join(''));
     }
+  });
+
+  test('have only the fields of --fields, in the zone, and for jq too', async () => {
+    const item = '{"createdOn":"2026-11-01T06:58:12Z","a":1}';
+    const fields = parseFieldPaths('createdOn:hour');
+    const zone = new TimeZone('Europe/Berlin');
+    expect((await print([[item]], { format: 'json', fields, zone })).text).toBe(
+      '[\n{"createdOn:hour":7}\n]\n',
+    );
+    const { context, given } = contextWithJq();
+    const options = { format: 'json', list: 'events', jq: '.', fields, zone } as const;
+    const writer = await createItemWriter(options, context, fakeReporter());
+    await writer.write(pageOf([item]));
+    await writer.end?.();
+    expect(given).toEqual([['[{"createdOn:hour":7}]', '--compact-output', '--']]);
   });
 
   test('are cut off well after a failed read', async () => {

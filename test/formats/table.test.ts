@@ -373,6 +373,7 @@ describe('a table on a terminal', () => {
     const writer = await createItemWriter(options, createContext({ stdout: fakeOutput(80) }), reporter);
     await writer.write(pageOf(events));
     expect(reporter.said).toEqual([`notice: columns left out: eventId; ${wider}`]);
+    await writer.write(pageOf(events));
     await writer.end?.();
     expect(reporter.said).toHaveLength(1);
   });
@@ -628,6 +629,17 @@ describe('a table takes time in step with its size', () => {
     // With the square of the length it takes minutes, and so longer than a test may.
     expect(row.slice(-3)).toBe('  1');
   });
+});
+
+test('without its titles, a table leaves no room for them', async () => {
+  const item = '{"name":"ab","number":1}';
+  for (const width of [undefined, 80])
+    expect(await lines([[item], [item]], { width, hasHeader: false })).toEqual(['ab  1', 'ab  1']);
+});
+
+test('a sample has columns that rows to come may need', async () => {
+  const sample = pageOf(['{"eventId":"1","eventType":"a"}']);
+  expect(await lines([['{"eventId":"2"}']], { sample })).toEqual(['eventType  eventId', '-          2']);
 });
 
 test('a sample makes columns wide enough for rows to come, and is not printed', async () => {
