@@ -14,7 +14,13 @@ import { type EventSource, type SourceOptions, withEventSource } from '../source
 import { type Instant, instantAt, milliseconds } from '../time/instant.ts';
 import { DAY_MS } from '../time/lengths.ts';
 import { UTC } from '../time/time-zone.ts';
-import { type AboutAnswers, AboutQuestions, type Shared, type Subject } from './about-questions.ts';
+import {
+  type AboutAnswers,
+  AboutQuestions,
+  type OwnHealth,
+  type Shared,
+  type Subject,
+} from './about-questions.ts';
 import { readSubject, withoutDoubts } from './about-subject.ts';
 
 export interface AboutOptions extends SourceOptions {
@@ -122,7 +128,7 @@ async function gatherAbout(
     ...answers,
     by: subject.by,
     ...{ word, after, before, address, endpoint, outage, silence, earlier },
-    health: withoutPast(health, endpoint ?? undefined),
+    health: withoutPast(withSilentState(health, silence), endpoint ?? undefined),
     subscriptionIds: [...ids],
     name: health.who,
     causes: await reading.causes(source.filters.zone),
@@ -130,6 +136,12 @@ async function gatherAbout(
     others: reading.shared(names, ids),
     isOfSeveral: subject.by === 'name' && reading.countOf(ids) > health.events,
   };
+}
+
+/** As `events health` calls a subscription without events in the window, or for unusually long. */
+function withSilentState(health: OwnHealth, silence: Silence | undefined): OwnHealth {
+  const isSilent = health.events === 0 || silence !== undefined;
+  return isSilent && health.state !== 'failing' ? { ...health, state: 'silent' } : health;
 }
 
 function endpointOf(

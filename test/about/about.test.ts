@@ -285,6 +285,14 @@ describe('events about', () => {
       'events         0 of 21 failed (0 %), 21 delivered; 0 of 35 in the same time before',
       'silent         since 2026-11-19 21:00:00Z, for 15 h; usually one every 1 h at these hours',
     ]);
+    // The states are those of `events health`.
+    const stateOf = async (...more: string[]) => {
+      const { stdout } = await hooktrail([...args, '--json', ...more], { env: home.env });
+      return JSON.parse(stdout).state;
+    };
+    expect(await stateOf()).toBe('silent');
+    expect(await stateOf('--type', 'document.viewed')).toBe('silent');
+    expect(await stateOf('--until', '2026-11-19T21:00')).toBe('ok');
   });
 
   test('has its causes and commands behind what decides, which the first 24 lines hold', async () => {
