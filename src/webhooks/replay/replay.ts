@@ -190,7 +190,7 @@ async function list(
   await print(events);
   const to = target ? ` to ${target.href}` : '';
   const from = typeof source === 'object' ? source.from : serviceText(settings);
-  call.reporter.notice(`${grouped(events.length)} to replay${to}${from && `, from ${from}`}`);
+  call.reporter.notice(`${grouped(events.length)} to replay${to}, from ${from}`);
   noticeHandOver(events, call.reporter);
 }
 

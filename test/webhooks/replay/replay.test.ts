@@ -172,6 +172,37 @@ test('refused events are listed, each tried once, and the exit code is 1', async
   expect(at.handler.received).toHaveLength(60);
 });
 
+test('an interruption while the ids come in replays nothing', async () => {
+  const [id] = at.searching.sandbox.control.store.newestIds(1);
+  const program = startHooktrail(at.args('-'), { env: at.env, stdin: null });
+  program.stdin.write(`${id}\n`);
+  await expect.poll(() => at.searching.queries().length).toBe(1);
+  program.kill('SIGINT');
+  expect(await program.finished).toEqual({ code: 130, stdout: '', stderr: '' });
+  expect(at.received()).toEqual([]);
+});
+
+test('of ids on standard input each is asked for once, several at a time', async () => {
+  const ids = at.searching.sandbox.control.store.newestIds(8);
+  const typed = [...ids, ...ids.map((id) => id.toUpperCase())];
+  expect((await at.replay(['-', '--dry-run'], typed.join('\n'))).stderr).toMatch(/^8 to replay /);
+  expect(at.searching.queries()).toHaveLength(8);
+});
+
+test('a type that the service does not offer is said where nothing is found', async () => {
+  expect((await at.replay(['--type', 'documnt.signed'])).stderr).toBe(
+    "warning: 'documnt.signed' is not among the event types on offer; did you mean document.signed?\n0 replayed; 0 refused\n",
+  );
+  const some = await at.replay(['--type', 'document.*', '--dry-run', '--ndjson']);
+  expect(some.stdout.split('\n').length).toBeGreaterThan(1);
+});
+
+test('a part of an address does not choose a subscription where nobody can confirm it', async () => {
+  const { code, stderr } = await at.replay(['--subscription', 'billing']);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('nobody can confirm its match')]);
+  expect(at.received()).toEqual([]);
+});
+
 test('an interruption lists the events that the handler did not take, and says how to send them', async () => {
   const ids = idsOf((await at.searching.search('--ndjson')).stdout).reverse();
   at.handler.answer = () => (at.handler.received.length === 1 ? 200 : new Promise<number>(() => {}));

@@ -1,11 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { clock } from '../../support/clock.ts';
 import { forEachTest } from '../../support/each-test.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, startListening } from '../../support/listening.ts';
-import { hooktrail } from '../../support/program.ts';
+import { hooktrail, startHooktrail } from '../../support/program.ts';
 
 async function startSending() {
   const home = await createHome();
@@ -81,6 +82,80 @@ test('a refusal of the handler is an error', async () => {
     stderr: 'error: the handler answered 500: thanks\n',
   });
   expect(at.handler.received).toHaveLength(1);
+});
+
+test('the answer is told with its milliseconds, those of the duplicate apart', async () => {
+  let took = 7;
+  at.handler.answer = () => {
+    clock.advance(took);
+    took += 1_000;
+    return 204;
+  };
+  expect((await at.send(['--type', 'a', '--duplicate'])).stderr).toBe(
+    'the handler answered 204 in 7 ms\nthe duplicate: the handler answered 204 in 1007 ms\n',
+  );
+});
+
+test('a refusal of the duplicate is an error that says so, and the id is printed', async () => {
+  at.handler.answer = () => (at.handler.received.length === 1 ? 200 : 409);
+  const { code, stdout, stderr } = await at.send(['--type', 'a', '--duplicate']);
+  expect([code, stdout.trim()]).toEqual([1, [...at.handler.taken.keys()][0]]);
+  expect(stderr.replace(/\d+ ms/, 'N ms')).toBe(
+    'the handler answered 200 in N ms\nerror: the duplicate: the handler answered 409: thanks\n',
+  );
+});
+
+test.each([
+  [404, 'next: check the path /hooks of --forward-to\n'],
+  [405, 'next: check the path /hooks of --forward-to\n'],
+  [401, ''],
+  [500, ''],
+])('a handler that answers %i has a next step only if it may be at another path', async (status, next) => {
+  at.handler.answer = () => status;
+  expect((await at.send(['--type', 'a'])).stderr).toBe(
+    `error: the handler answered ${status}: thanks\n${next}`,
+  );
+});
+
+test('a handler that is not there has to be started, or is another', async () => {
+  const { host } = new URL(at.handler.url);
+  await at.handler[Symbol.asyncDispose]();
+  const { code, stdout, stderr } = await at.send(['--type', 'a']);
+  expect([code, stdout]).toEqual([1, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
+  expect(stderr).toMatch(/^error: the handler did not answer: .*ECONNREFUSED.*\n/);
+  expect(stderr.split('\n').slice(1)).toEqual([
+    `next: start the handler at ${host}, or name another with --forward-to`,
+    '',
+  ]);
+});
+
+test('a body that cannot be delivered is an error, and nothing is sent', async () => {
+  const file = path.join(at.home.folder, 'event.json');
+  for (const [text, why] of [
+    ['[]', 'the body is not a JSON object'],
+    ['{"a":', 'the body is not JSON'],
+    [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 'the body is not UTF-8'],
+  ] as const) {
+    await writeFile(file, text);
+    expect(await at.send(['--body', file])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: --body: ${why}\n`,
+    });
+  }
+  expect((await at.send(['--body', `${file}.none`])).stderr).toBe(
+    `error: --body: ${file}.none cannot be read: no such file or directory (ENOENT)\n`,
+  );
+  expect(at.handler.received).toEqual([]);
+});
+
+test('an interruption while the body is read is no fault of the body', async () => {
+  const args = ['webhooks', 'send', '--forward-to', at.handler.url, '--body', '-'];
+  const program = startHooktrail(args, { env: at.home.env, stdin: null });
+  program.stdin.write('{');
+  program.kill('SIGINT');
+  program.stdin.end();
+  expect(await program.finished).toEqual({ code: 130, stdout: '', stderr: '' });
 });
 
 test('the handler may be `webhooks listen` itself', async () => {
