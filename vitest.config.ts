@@ -57,7 +57,7 @@ const inOneShape = [
   'test/report/report-page',
   'test/search/search-terminal',
   'test/watch/{watch-follower,watch-state}',
-  'test/webhooks/listen/intake',
+  'test/webhooks/listen/{delivery-printer,expected-token,intake,receiver}',
   'test/webhooks/reconcile/reconciliation-text',
   'test/webhooks/recover/forward-retry',
   'test/webhooks/listen/listen{,.hostile,.renewed}',

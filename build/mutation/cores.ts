@@ -300,6 +300,26 @@ export const CORES: Readonly<Record<string, Core>> = {
     hangsAfterMs: 6_000,
     floor: 93,
   },
+  receiver: {
+    mutate: [
+      'src/webhooks/listen/{delivery-printer,expected-token,receiver}.ts',
+      'src/webhooks/journal-records.ts',
+    ],
+    tests: [
+      'test/webhooks/listen/{delivery-printer,expected-token,receiver}.test.ts',
+      'test/webhooks/journal-records.test.ts',
+    ],
+    hangsAfterMs: 6_000,
+    floor: 92,
+  },
+  replay: {
+    mutate: ['src/webhooks/replay/replay.ts', 'src/webhooks/send/send.ts'],
+    tests: ['test/webhooks/replay/{replay,replay-stored}.test.ts', 'test/webhooks/send/send.test.ts'],
+    without:
+      'there was nothing to do tonight|a list was expected|on 80 columns|may be `webhooks listen` itself',
+    hangsAfterMs: 12_000,
+    floor: 92,
+  },
   'sign-in': {
     mutate: ['src/sign-in/{authorization,provider-failure,provider-metadata,token-endpoint}.ts'],
     tests: ['test/sign-in/{authorization,provider-metadata,token-endpoint}.test.ts'],
