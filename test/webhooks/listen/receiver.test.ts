@@ -6,9 +6,10 @@ import type { Delivery } from '../../../src/webhooks/delivery.ts';
 import type { Acceptance } from '../../../src/webhooks/journal.ts';
 import { type ReceiverOptions, startReceiver } from '../../../src/webhooks/listen/receiver.ts';
 import { clock, clockWith } from '../../support/clock.ts';
-import { requireCondition } from '../../support/conditions.ts';
+import { addressBesidesLoopback, requireCondition } from '../../support/conditions.ts';
 import { forEachTest } from '../../support/each-test.ts';
 import { API_TOKEN, accepted, duplicate, post } from '../../support/listening.ts';
+import { freePort } from '../../support/ports.ts';
 import { ask } from '../../support/server.ts';
 
 const rejected: string[] = [];
@@ -129,6 +130,16 @@ test('a receiver on localhost is reached at both loopback addresses', async (con
     expect(answer).toMatchObject(accepted);
   }
   await receiver.stop();
+});
+
+test('a receiver is reached at its host and port, and at no other address', async (context) => {
+  await requireCondition(context, 'an address besides loopback');
+  const port = await freePort();
+  const receiver = await receiving({ port });
+  expect(receiver.port).toBe(port);
+  expect(await post(port, '{"eventId":"a"}')).toMatchObject(accepted);
+  await expect(ask(`http://${addressBesidesLoopback()}:${port}/`)).rejects.toThrow('ECONNREFUSED');
+  await expect(startAccepting({ port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });
 
 test('a stop that has nobody to wait for ends at once, and leaves no timer', async () => {
