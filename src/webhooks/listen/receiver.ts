@@ -132,7 +132,7 @@ async function answerTo(
 }
 
 function asksForHealth({ method = '', url = '' }: IncomingMessage, { health }: ReceiverOptions): boolean {
-  return health !== undefined && pathOf(url) === health && ['GET', 'HEAD'].includes(method);
+  return pathOf(url) === health && ['GET', 'HEAD'].includes(method);
 }
 
 async function deliveryIn(request: IncomingMessage, options: ReceiverOptions): Promise<Delivery | Refusal> {
