@@ -164,7 +164,7 @@ async function objectionTo(
 
 /** Returns the path of a request target, which may be a whole URL (RFC 9112 section 3.2.2). */
 function pathOf(target: string): string {
-  if (!target.startsWith('/') && URL.canParse(target)) return new URL(target).pathname;
+  if (URL.canParse(target)) return new URL(target).pathname;
   const query = target.indexOf('?');
   return query === -1 ? target : target.slice(0, query);
 }

@@ -343,14 +343,19 @@ describe('a delivery', () => {
     expect(String(answer)).toContain(`HTTP/1.1 ${status} `);
   });
 
-  test('that is refused is read to its end, so that its sender gets the answer and can send the next', async () => {
+  const large = ' '.repeat(1_000_000);
+  test.each([
+    ['that is refused by its length', `Content-Length: ${large.length}\r\n\r\n${large}`],
+    [
+      'that is refused while it comes in',
+      `Transfer-Encoding: chunked\r\n\r\n${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`,
+    ],
+  ])('%s is read to its end: its sender gets the answer, and can send the next', async (_, rest) => {
     const { port } = await receiving();
     const socket = connect(port, '127.0.0.1');
     const heard = text(socket);
-    const begin = (length: number, more: string) =>
-      `POST / HTTP/1.1\r\nHost: x\r\nApi-Token: ${API_TOKEN}\r\nContent-Length: ${length}\r\n${more}\r\n`;
-    const large = ' '.repeat(1_000_000);
-    socket.write(`${begin(large.length, '')}${large}${begin(15, 'Connection: close\r\n')}{"eventId":"a"}`);
+    const head = `POST / HTTP/1.1\r\nHost: x\r\nApi-Token: ${API_TOKEN}\r\n`;
+    socket.write(`${head}${rest}${head}Connection: close\r\nContent-Length: 15\r\n\r\n{"eventId":"a"}`);
     expect((await heard).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200']);
   });
 
@@ -376,7 +381,7 @@ describe('a request', () => {
 
   test('of a stranger to another path is answered 404, and is no delivery that was rejected', async () => {
     const { port } = await receiving({ path: '/in' });
-    for (const path of ['/', '/in/', '/IN', '/in2', '/favicon.ico', 'http://hooks.example.com/']) {
+    for (const path of ['/', '/in/', '/IN', '/in2', '/favicon.ico', '*', 'http://hooks.example.com/']) {
       const answer = await post(port, '{"eventId":"a"}', { 'api-token': 'wrong' }, { path });
       expect([path, answer.status, JSON.parse(answer.body)]).toEqual([path, 404, nothing]);
     }
