@@ -60,8 +60,7 @@ function readLines(fd: number, onLine: (bytes: Buffer, start: number, end: numbe
     for (;;) {
       const feed = bytes.indexOf(NEWLINE, start);
       if (feed === -1 || feed >= filled) break;
-      const isCrLf = feed > start && bytes[feed - 1] === RETURN;
-      onLine(bytes, start, isCrLf ? feed - 1 : feed);
+      onLine(bytes, start, bytes[feed - 1] === RETURN ? feed - 1 : feed);
       start = feed + 1;
     }
     bytes.copyWithin(0, start, filled);
