@@ -23,6 +23,7 @@ import {
   onceInOrder,
   onlySubscription,
   searchToForward,
+  withNames,
 } from '../found-events.ts';
 import { defaultJournal, readJournal } from '../journal.ts';
 import { LeftEvents, leftFor } from '../left-events.ts';
@@ -51,8 +52,11 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call): Promise
     const isNothing = !found.failure && found.missing.length + found.known === 0;
     if (isNothing) await warnOfNoMatch(filters, service, call.reporter);
     const { forwardTo } = flags;
-    if (forwardTo && token) await recoverMissing(found, flags, { ...token, journal, forwardTo }, call);
-    else await listMissing(found, flags, call);
+    await withNames(flags.format, service, async (format) => {
+      const named = { ...flags, format };
+      if (forwardTo && token) await recoverMissing(found, named, { ...token, journal, forwardTo }, call);
+      else await listMissing(found, named, call);
+    });
   });
 }
 

@@ -30,6 +30,7 @@ import {
   onceInOrder,
   onlySubscription,
   searchToForward,
+  withNames,
 } from '../found-events.ts';
 import { LeftEvents, reasonOf } from '../left-events.ts';
 
@@ -80,7 +81,9 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<v
   await withService(call, async (service, settings) => {
     const filters = await resolveToSend(flags.filters, service, call);
     const chosen = await chooseFromService({ ...flags, filters }, service, call);
-    await replayChosen(chosen, settings, flags, call);
+    await withNames(flags.format, service, (format) =>
+      replayChosen(chosen, settings, { ...flags, format }, call),
+    );
   });
 }
 

@@ -10,7 +10,7 @@ import type { Handed } from '../../support/handler.ts';
 import { startRecovering } from '../../support/listening.ts';
 import { hooktrail } from '../../support/program.ts';
 import { idsOf } from '../../support/searching.ts';
-import { eventsInside } from '../../support/shape.ts';
+import { eventsInside, inShape } from '../../support/shape.ts';
 
 const at = forEachTest(() => startRecovering({ events: 0 }));
 /** Of the three events, oldest first; the service has delivered none of them. */
@@ -253,5 +253,19 @@ test('a long recovery says how far it is', async () => {
       .split('\n')
       .filter((line) => line.startsWith('recovering'))
       .slice(1),
-  ).toEqual(['recovering: 2 events, 0/s; 1 forwarded', 'recovering: 3 events, 0/s; 2 forwarded']);
+  ).toEqual(['recovering: 2 events; 1 forwarded', 'recovering: 3 events; 2 forwarded']);
+});
+
+test('tables show the addresses of subscriptions, where the service names them', async () => {
+  const hasAddresses = ({ stdout }: { readonly stdout: string }) =>
+    / address\b/.test(stdout.split('\n')[0] ?? '');
+  const replay = ['webhooks', 'replay', '--failed', '--after', '60d', '--forward-to', at.handler.url];
+  refusing(...ids);
+  for (const printed of [
+    await recover(NEW, '--dry-run'),
+    await recover(NEW),
+    await hooktrail([...replay, '--dry-run'], { env: at.env }),
+    await hooktrail(replay, { env: at.env }),
+  ])
+    expect(hasAddresses(printed)).toBe(inShape({ flat: false, published: true }));
 });
