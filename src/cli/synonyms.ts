@@ -20,6 +20,8 @@ const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
   'events health':
     'subscriptions, status, get subscriptions, list subscriptions, list webhooks, webhooks list',
   'events export': 'download, dump',
+  'subscriptions create': 'subscribe',
+  'subscriptions disable': 'delete, remove, rm, unsubscribe',
   'webhooks listen': 'forward, receive, serve',
   'webhooks recover': 'catch-up',
   'webhooks replay': 'retry, resend, rerun, redeliver',

@@ -126,6 +126,11 @@ const ORDERS =
 
 test.each([
   // A verb and its noun.
+  [
+    'subscriptions delete hooks.example.com',
+    "unknown command 'delete'",
+    'next: hooktrail subscriptions disable hooks.example.com',
+  ],
   [`describe event ${ID}`, "unknown command 'describe'", `next: hooktrail events get ${ID}`],
   ['get events', "unknown command 'get'", 'next: hooktrail events search'],
   ['diagnose events', "unknown command 'diagnose'", 'next: hooktrail events explain'],
