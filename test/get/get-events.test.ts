@@ -143,6 +143,28 @@ describe('events of a service, by their ids', () => {
     expect(doubted.said).toEqual([expect.stringMatching(/^usage: .*nothing/)]);
   });
 
+  test('come as the ids do, also before an error in these', async () => {
+    const ids = async function* () {
+      yield A;
+      yield B;
+      throw new Error('a bad line');
+    };
+    const { call } = callWith();
+    const service = {
+      baseUrl: new URL('https://events.example.com/v1'),
+      clock,
+      signal: call.context.signal,
+      send: async () => ({ status: 200, headers: {}, body: Buffer.from('{"items":[]}') }),
+    } as unknown as Service;
+    const filters = eventFilters({}, NOON);
+    const got: string[] = [];
+    const reading = (async () => {
+      for await (const { id } of eventsById(ids, service, { filters, concurrency: 1 }, call)) got.push(id);
+    })();
+    await expect(reading).rejects.toThrow('a bad line');
+    expect(got).toEqual([A, B]);
+  });
+
   test('of another id are an error, unless they have none', async () => {
     await expect(get([A], () => [{ eventId: B }])).rejects.toThrow(
       `the service was asked for the event ${A} and answered with ${B}`,
@@ -209,8 +231,11 @@ describe('printing events by their ids', () => {
   });
 
   test('without events prints nothing to people, and an empty list to programs', async () => {
-    expect((await print({ stored: [], format: 'table' })).text).toBe('');
+    const nothing = await print({ stored: [], format: 'table' });
+    expect([nothing.text, nothing.said.length]).toEqual(['', 2]);
+    expect(nothing.said.every((line) => line.startsWith('not-found: '))).toBe(true);
     expect((await print({ stored: [], format: 'json' })).text).toBe('[]\n');
     expect((await print({ stored: [a], format: 'json' })).text).toContain(textOf(a));
+    expect((await print({ stored: [a], format: 'table' })).text).toContain(A);
   });
 });
