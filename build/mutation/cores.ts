@@ -137,7 +137,6 @@ export const CORES: Readonly<Record<string, Core>> = {
   'effect-values': {
     mutate: ['src/explain/{effect-values,two-readings}.ts'],
     tests: ['test/explain/{effect-values,second-reading}.test.ts'],
-    without: 'more than anybody counts',
     floor: 92,
   },
   lock: {

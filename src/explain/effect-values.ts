@@ -52,7 +52,7 @@ export class EffectValues {
       return;
     }
     const texts = members.flatMap((member, index) => firstText(reader, this.#place + index, member) ?? []);
-    if (texts.length > 0 && texts.some((text) => text !== '')) this.#note(texts.join(' '));
+    if (texts.some((text) => text !== '')) this.#note(texts.join(' '));
   }
 
   result(): readonly EffectValue[] {

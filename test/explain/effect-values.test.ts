@@ -71,6 +71,7 @@ describe("an effect's own values", () => {
   });
 
   test('are counted once for each event, whatever their spelling', () => {
+    expect(counts(own('errors[].text'), [{ errors: [{ text: 'a' }, {}] }])).toEqual([['a', 1]]);
     expect(counts(own('errors[]'), [{ errors: ['a', 'b', 'a'] }, { errors: ['a'] }])).toEqual([
       ['a', 2],
       ['b', 1],
@@ -96,6 +97,10 @@ describe("an effect's own values", () => {
     expect(counts(own('code'), [{ code: '503' }, { code: 503 }, { code: '503' }])).toEqual([[503, 3]]);
     expect(counts(own('code'), [{ code: '503' }, { code: '503' }])).toEqual([['503', 2]]);
     expect(counted(own('code'), ['{"code":"5.0"}', '{"code":5}'])).toEqual([[5, 2]]);
+    expect(counts(own('code'), [{ code: 'true' }, { code: true }])).toEqual([
+      ['true', 1],
+      [true, 1],
+    ]);
     expect(counts(own('code'), [{ code: 'x503' }, { code: 503 }])).toEqual([
       ['x503', 1],
       [503, 1],
@@ -117,6 +122,13 @@ describe('texts that differ in ids and times', () => {
         times(3, (at) => ({ error: `in ${at} s` })),
       ),
     ).toEqual([['in … s', 3]]);
+  });
+
+  test('are joined, whatever their lengths and whatever some have in common', () => {
+    const lengths = ['host-1 is down', 'host-22 is down', 'host-333 is down'].map((error) => ({ error }));
+    expect(counts(own('error'), lengths)).toEqual([['… is down', 3]]);
+    const partly = ['x1 in a1', 'x1 in b2', 'x2 in c3'].map((error) => ({ error }));
+    expect(counts(own('error'), partly)).toEqual([['… in …', 3]]);
   });
 
   test('are shown as they are if there are two of them, or if they are frequent', () => {
@@ -167,6 +179,8 @@ describe('the members of an effect', () => {
     for (const text of [undefined, null, [1], { a: 1 }, 'x'.repeat(600)])
       expect(counts(members, [{ error: { code: 503, text } }])).toEqual([['503', 1]]);
     expect(counts(members, [{ error: { code: '', text: '' } }, {}])).toEqual([]);
+    const long = 'x'.repeat(510);
+    expect(counts(members, [{ pad: long, error: { text: long } }])).toEqual([[long, 1]]);
     expect(counts(members, [{ error: { code: '', text: 'busy' } }])).toEqual([[' busy', 1]]);
   });
 

@@ -9,7 +9,7 @@ import { againFrom, type SecondReading, TwoReadings } from '../../src/explain/tw
 import { EventFilters } from '../../src/filters/event-filters.ts';
 import { Items } from '../../src/items/items.ts';
 import { EventSample } from '../../src/sample/event-sample.ts';
-import { type PageOfOutcomes, withEventSource } from '../../src/sources/event-source.ts';
+import { type EventSource, type PageOfOutcomes, withEventSource } from '../../src/sources/event-source.ts';
 import { itemsOfText } from '../../src/sources/item-text.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 import { createContext } from '../support/context.ts';
@@ -169,4 +169,18 @@ test('a span of time has the first and the last event of all, where the sample i
     `createdOn <= ${eventOf(2_344).createdOn}`,
   ]);
   expect([cause?.failed, cause?.events]).toEqual([334, 334]);
+});
+
+test('only events of a file are read again: not those of a pipe, nor of the service', () => {
+  const filters = new EventFilters();
+  const read: unknown[] = [];
+  const againOf = (parts: { readonly isReadOnce: boolean; readonly service: object | undefined }) => {
+    const readOutcomes = (...asked: unknown[]) => void read.push(asked);
+    const source = { ...parts, window: 'the window', readOutcomes } as unknown as EventSource;
+    return againFrom(source, filters).again;
+  };
+  againOf({ isReadOnce: false, service: undefined })?.();
+  expect(read).toEqual([[filters, 'the window']]);
+  expect(againOf({ isReadOnce: true, service: undefined })).toBeUndefined();
+  expect(againOf({ isReadOnce: false, service: {} })).toBeUndefined();
 });

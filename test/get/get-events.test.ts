@@ -1,11 +1,15 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import type { Call } from '../../src/command.ts';
 import { eventFilters, type FilterFlags } from '../../src/filters/filter-flags.ts';
 import { eventsById, type Got, getEvents, storedById } from '../../src/get/get-events.ts';
 import type { Service } from '../../src/http/service.ts';
+import { EMPTY_LIST } from '../../src/ids/event-ids.ts';
 import { clock, NOON } from '../support/clock.ts';
 import { createContext, fakeOutput } from '../support/context.ts';
+import { createHome } from '../support/home.ts';
 import { reporterTo } from '../support/outputs.ts';
 import { itemOf, knownOf } from '../support/shape.ts';
 
@@ -228,6 +232,22 @@ describe('printing events by their ids', () => {
     for (const { text } of [each, together, later]) expect(text).toBe(`${textOf(a)}\n${textOf(b)}\n`);
     expect(each.writes).toBeGreaterThan(together.writes);
     expect(later.writes).toBe(together.writes);
+  });
+
+  test('says that a list of ids is empty, where that is no mistake', async () => {
+    await using home = await createHome();
+    const file = path.join(home.folder, 'events.ndjson');
+    await writeFile(file, textOf(a));
+    const { call, said, stdout } = callWith();
+    const filters = eventFilters({ from: file }, NOON);
+    const missing = await getEvents(
+      {
+        ...{ ids: undefined, filters, batch: 1, from: file, mayBeEmpty: true, takesNames: false },
+        ...{ concurrency: 1, isForPeople: false, format: { format: 'ndjson', list: 'events' } },
+      },
+      call,
+    );
+    expect([missing, said, stdout.text]).toEqual([0, [`notice: ${EMPTY_LIST}`], '']);
   });
 
   test('without events prints nothing to people, and an empty list to programs', async () => {
