@@ -99,7 +99,7 @@ export async function* storedById(
       texts.get(comparedId(cursor.text(0) ?? ''))?.push(Buffer.from(items.text(item)));
     }
   }
-  for (const id of wanted) yield { id, items: Items.of(texts.get(comparedId(id)) ?? []) };
+  for (const id of wanted) yield { id, items: Items.of(texts.get(comparedId(id)) as Buffer[]) };
 }
 
 export type Ids = (ending: AbortSignal) => AsyncIterable<string> | Iterable<string>;
