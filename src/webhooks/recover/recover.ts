@@ -9,6 +9,7 @@ import { resolveToSend } from '../../filters/resolve-filters.ts';
 import type { FormatOptions } from '../../formats/format-options.ts';
 import { type Service, waitText } from '../../http/service.ts';
 import type { EventKey, EventKeys } from '../../ids/event-keys.ts';
+import { comparedId } from '../../items/guids.ts';
 import { withService } from '../../sign-in/session.ts';
 import { startProgress } from '../../terminal/progress.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
@@ -165,7 +166,7 @@ async function findMissing(
   call: Call,
 ): Promise<Missing> {
   const records: FoundEvent[] = [];
-  const wanted = new Set(filters.eventIds.map((id) => id.toLowerCase()));
+  const wanted = new Map(filters.eventIds.map((id) => [comparedId(id), id.toLowerCase()]));
   const known = new Set<EventKey>();
   let failure: Missing['failure'];
   let again = 'run the same command again';
@@ -174,7 +175,7 @@ async function findMissing(
     const after = queries[0]?.after;
     if (filters.after?.time.kind !== 'instant' && after) again += ` with --since ${after.text}`;
     for await (const event of events) {
-      wanted.delete(event.eventId?.toLowerCase() ?? '');
+      wanted.delete(comparedId(event.eventId ?? ''));
       if (event.key && ids.has(event.key)) known.add(event.key);
       else records.push(event);
     }
@@ -182,7 +183,7 @@ async function findMissing(
     call.context.signal.throwIfAborted();
     failure = { error };
   }
-  if (!failure && wanted.size > 0) throw notFound([...wanted], filters, { done: 'recovered' });
+  if (!failure && wanted.size > 0) throw notFound([...wanted.values()], filters, { done: 'recovered' });
   return { missing: onceInOrder(records, call.reporter), known: known.size, failure, again };
 }
 

@@ -8,7 +8,7 @@ import type { FormatOptions } from '../../formats/format-options.ts';
 import { eventsById, type Got, type Ids, storedById } from '../../get/get-events.ts';
 import type { Service } from '../../http/service.ts';
 import { EMPTY_LIST, idsOfInput } from '../../ids/event-ids.ts';
-import { isGuid } from '../../items/guids.ts';
+import { comparedId, isGuid } from '../../items/guids.ts';
 import { sideBySide } from '../../paging/side-by-side.ts';
 import { type Settings, serviceText } from '../../settings/settings.ts';
 import { isOfThisProcess } from '../../shell-words.ts';
@@ -116,8 +116,8 @@ async function chooseFromService(flags: ReplayFlags, service: Service, call: Cal
 }
 
 function chosenByFilters(records: readonly FoundEvent[], filters: EventFilters): Chosen {
-  const found = new Set(records.map(({ eventId }) => eventId?.toLowerCase()));
-  const missing = filters.eventIds.filter((id) => !found.has(id.toLowerCase()));
+  const found = new Set(records.map(({ eventId }) => comparedId(eventId ?? '')));
+  const missing = filters.eventIds.filter((id) => !found.has(comparedId(id)));
   return { records, missing, filters };
 }
 
@@ -135,8 +135,8 @@ async function chooseByInput(
   const missing: string[] = [];
   const given = async function* (ending: AbortSignal) {
     for await (const id of idsOfInput(call.context, ending, mayBeEmpty ? onEmpty : undefined)) {
-      if (!ids.has(id.toLowerCase())) yield id;
-      ids.add(id.toLowerCase());
+      if (!ids.has(comparedId(id))) yield id;
+      ids.add(comparedId(id));
     }
   };
   for await (const { id, items } of find(given)) {

@@ -7,7 +7,7 @@ import { API_TOKEN, type Recovering, startRecovering } from '../../support/liste
 import { WRONG_BODIES } from '../../support/odd-answers.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { idsOf } from '../../support/searching.ts';
-import { eventIn, eventsInside } from '../../support/shape.ts';
+import { eventIn, eventsInside, itemOf } from '../../support/shape.ts';
 
 /** A handler that answers late shows whether the sender waits: one that does not would send another event. */
 function mostUnderWay({ handler }: Pick<Recovering, 'handler'>): () => number {
@@ -140,6 +140,19 @@ test('an id names its event whatever its age, and an event that is not found is 
       stderr: `error: 1 of the events was not found\n  ${unknown}\nnext: leave it out; nothing was recovered (the service has no event that \`webhooks send\` made)\n`,
     });
   expect(handler.received).toHaveLength(1);
+});
+
+test('an id names the event that the service writes without hyphens, which is not missing then', async () => {
+  await using recovering = await startRecovering({ events: 0 });
+  const eventId = '0f8fad5b-d9cb-469f-a165-70867728950e';
+  const createdOn = '2026-11-20T11:00:00Z';
+  const written = { eventId: eventId.replaceAll('-', ''), createdOn, publishStatus: 'FAILED' };
+  recovering.searching.control.addEvent({ eventId, createdOn, json: JSON.stringify(itemOf(written)) });
+  expect(await recovering.recover('--new-journal', '--id', eventId)).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: '1 forwarded; 0 in the journal already; 0 left\n',
+  });
 });
 
 test('events that the handler does not accept are listed, and forwarded the next time', async () => {

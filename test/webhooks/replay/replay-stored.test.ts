@@ -443,6 +443,15 @@ describe('chosen ids without an event', () => {
   });
 });
 
+test('an id chooses the event that has it without hyphens, which is not missing then', async () => {
+  const stored = eventsOf([FIRST.replaceAll('-', '')]);
+  const { said, error } = await replaying(stored, { filters: byIds(FIRST) });
+  expect([said, error]).toEqual([[replayed(1)], undefined]);
+  const source = { from: fileOf(), hasIds: true };
+  const given = await replaying(stored, { source }, piped(`${FIRST}\n${FIRST.replaceAll('-', '')}\n`));
+  expect([given.said, given.error]).toEqual([[replayed(1)], undefined]);
+});
+
 describe('ids on standard input', () => {
   const hasIds = () => ({ source: { from: fileOf(), hasIds: true } });
 
