@@ -132,7 +132,7 @@ async function answerTo(
 }
 
 function asksForHealth({ method = '', url = '' }: IncomingMessage, { health }: ReceiverOptions): boolean {
-  return pathOf(url) === health && ['GET', 'HEAD'].includes(method);
+  return ['GET', 'HEAD'].includes(method) && pathOf(url) === health;
 }
 
 async function deliveryIn(request: IncomingMessage, options: ReceiverOptions): Promise<Delivery | Refusal> {
