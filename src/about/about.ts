@@ -10,6 +10,7 @@ import { foldPages } from '../questions/fold.ts';
 import { lastOf, withoutPast } from '../questions/health-row.ts';
 import { findOutage, type Outage } from '../questions/outage.ts';
 import { findSilences, type Silence } from '../questions/silence.ts';
+import { withSilence } from '../questions/silent-rows.ts';
 import { type EventSource, type SourceOptions, withEventSource } from '../sources/event-source.ts';
 import { type Instant, instantAt, milliseconds } from '../time/instant.ts';
 import { DAY_MS } from '../time/lengths.ts';
@@ -128,7 +129,7 @@ async function gatherAbout(
     ...answers,
     by: subject.by,
     ...{ word, after, before, address, endpoint, outage, silence, earlier },
-    health: withoutPast(withSilentState(health, silence), endpoint ?? undefined),
+    health: withoutPast(withSilence(withQuietState(health), silence), endpoint ?? undefined),
     subscriptionIds: [...ids],
     name: health.who,
     causes: await reading.causes(source.filters.zone),
@@ -138,10 +139,9 @@ async function gatherAbout(
   };
 }
 
-/** As `events health` calls a subscription without events in the window, or for unusually long. */
-function withSilentState(health: OwnHealth, silence: Silence | undefined): OwnHealth {
-  const isSilent = health.events === 0 || silence !== undefined;
-  return isSilent && health.state !== 'failing' ? { ...health, state: 'silent' } : health;
+/** As `events health` calls a subscription without events in the window. */
+function withQuietState(health: OwnHealth): OwnHealth {
+  return health.events === 0 ? { ...health, state: 'silent' } : health;
 }
 
 function endpointOf(

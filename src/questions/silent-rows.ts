@@ -116,7 +116,10 @@ async function silencesOfSubscriptions(
   return new Map([...found].map(([{ key }, silence]) => [key, silence]));
 }
 
-export function withSilence(row: UnnamedHealth, silence: Silence | undefined): UnnamedHealth {
+export function withSilence<Row extends Pick<UnnamedHealth, 'state' | 'silentSince' | 'usualGapSeconds'>>(
+  row: Row,
+  silence: Silence | undefined,
+): Row {
   if (!silence) return row;
   const state = row.state === 'failing' ? row.state : 'silent';
   return { ...row, state, silentSince: silence.since, usualGapSeconds: silence.usualGapSeconds };
