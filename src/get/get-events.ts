@@ -10,7 +10,7 @@ import { memberPath } from '../items/field-path.ts';
 import { comparedId } from '../items/guids.ts';
 import { Items } from '../items/items.ts';
 import { createCursor } from '../items/known-fields.ts';
-import { SubscriptionNames } from '../names/subscription-names.ts';
+import { type SubscriptionNames, withNames } from '../names/subscription-names.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';
 import { adaptiveClient, askPage } from '../paging/page.ts';
 import { readAhead } from '../paging/read-ahead.ts';
@@ -47,10 +47,10 @@ export async function getEvents(options: GetOptions, call: Call): Promise<number
     return await printAll(storedById(source, from, options, call), await createWriter(), options, call);
   return await withService(call, async (service) => {
     const filters = await resolveFilters(options.filters, service, call.reporter);
-    const names = options.takesNames ? new SubscriptionNames(service) : undefined;
     const all = eventsById(source, service, { ...options, filters }, call);
-    const printing = createWriter(names).then((writer) => printAll(all, writer, options, call));
-    return await printing.finally(() => names?.close());
+    return await withNames(service, options.takesNames, async (names) =>
+      printAll(all, await createWriter(names), options, call),
+    );
   });
 }
 

@@ -171,6 +171,16 @@ export class SubscriptionNames {
   }
 }
 
+/** Runs `work` with the names of subscriptions if they are wanted, and then ends their requests. */
+export async function withNames<Result>(
+  service: Service,
+  areWanted: boolean,
+  work: (names: SubscriptionNames | undefined) => Promise<Result>,
+): Promise<Result> {
+  const names = areWanted ? new SubscriptionNames(service) : undefined;
+  return await work(names).finally(() => names?.close());
+}
+
 /** Throws `ServiceError`, with the status 200 or 404 if the service does not offer the list. */
 export async function listSubscriptions(
   service: Service,

@@ -4,7 +4,7 @@ import type { EventFilters } from '../filters/event-filters.ts';
 import { furtherBack, warnOfNoMatch } from '../filters/no-match.ts';
 import { resolveFilters } from '../filters/resolve-filters.ts';
 import { CsvColumns } from '../formats/csv-columns.ts';
-import type { FormatOptions } from '../formats/format-options.ts';
+import { type FormatOptions, takesNames } from '../formats/format-options.ts';
 import { createItemWriter } from '../formats/item-writer.ts';
 import type { NoteParts, NoteWindow, TableNote } from '../formats/table-note.ts';
 import { type Service, waitText } from '../http/service.ts';
@@ -13,7 +13,7 @@ import { isGuid } from '../items/guids.ts';
 import type { Direction } from '../items/item-times.ts';
 import type { Items } from '../items/items.ts';
 import { createCursor } from '../items/known-fields.ts';
-import { SubscriptionNames } from '../names/subscription-names.ts';
+import { withNames } from '../names/subscription-names.ts';
 import type { Query } from '../paging/event-query.ts';
 import type { FoundPage } from '../paging/page.ts';
 import { flagWords, shellText } from '../shell-words.ts';
@@ -76,9 +76,6 @@ export async function searchEvents(options: SearchOptions, call: Call): Promise<
   return await withService(call, async (service, settings) => {
     const chosen = await resolveFilters(filters, service, call.reporter);
     const { clock, signal } = context;
-    const takesNames = options.format.format === 'table' && !options.format.fields;
-    const names = takesNames ? new SubscriptionNames(service) : undefined;
-    const format = { ...options.format, names };
     const reading = { direction, limit, pageSize, concurrency, clock, signal };
     const find: Find = async (watching) => {
       const search = await openSearch(service, chosen, { ...reading, ...watching });
@@ -90,8 +87,10 @@ export async function searchEvents(options: SearchOptions, call: Call): Promise<
       });
       return { pages, asked, window, lookedAt };
     };
-    const printing = printFound({ ...options, format, filters: chosen }, call, find);
-    const { count, failedId, asked, lookedAt, isDoubted } = await printing.finally(() => names?.close());
+    const printed = await withNames(service, takesNames(options.format), (names) =>
+      printFound({ ...options, format: { ...options.format, names }, filters: chosen }, call, find),
+    );
+    const { count, failedId, asked, lookedAt, isDoubted } = printed;
     if (context.stdout.isTerminal)
       reporter.notice(readNotice('searched', asked, lookedAt, filters.zone, settings, context));
     if (failedId !== undefined && context.stderr.isTerminal && options.format.format === 'table')

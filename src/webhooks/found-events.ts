@@ -9,7 +9,6 @@ import { type EventKey, eventKey } from '../ids/event-keys.ts';
 import { memberPath } from '../items/field-path.ts';
 import { Items } from '../items/items.ts';
 import { createKnownCursor } from '../items/known-fields.ts';
-import { SubscriptionNames } from '../names/subscription-names.ts';
 import type { Query } from '../paging/event-query.ts';
 import { sortByCreation } from '../sources/creation-order.ts';
 import { openWithProgress } from '../sources/find-events.ts';
@@ -144,17 +143,6 @@ export function notFound(
       next: `${outcome ?? stopped} (the service has no event that \`webhooks send\` made)`,
     },
   );
-}
-
-/** Runs `work` with a format whose tables show the addresses of subscriptions. */
-export async function withNames(
-  format: FormatOptions,
-  service: Service,
-  work: (format: FormatOptions) => Promise<void>,
-): Promise<void> {
-  const takesNames = format.format === 'table' && !format.fields;
-  const names = takesNames ? new SubscriptionNames(service) : undefined;
-  await work({ ...format, names }).finally(() => names?.close());
 }
 
 const PRINTED_AT_ONCE = 200;

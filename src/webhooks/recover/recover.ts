@@ -6,10 +6,11 @@ import { UsageError } from '../../errors.ts';
 import type { EventFilters } from '../../filters/event-filters.ts';
 import { warnOfNoMatch } from '../../filters/no-match.ts';
 import { resolveToSend } from '../../filters/resolve-filters.ts';
-import type { FormatOptions } from '../../formats/format-options.ts';
+import { type FormatOptions, takesNames } from '../../formats/format-options.ts';
 import { type Service, waitText } from '../../http/service.ts';
 import type { EventKey, EventKeys } from '../../ids/event-keys.ts';
 import { comparedId } from '../../items/guids.ts';
+import { withNames } from '../../names/subscription-names.ts';
 import { withService } from '../../sign-in/session.ts';
 import { startProgress } from '../../terminal/progress.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
@@ -24,7 +25,6 @@ import {
   onceInOrder,
   onlySubscription,
   searchToForward,
-  withNames,
 } from '../found-events.ts';
 import { defaultJournal, readJournal } from '../journal.ts';
 import { LeftEvents, leftFor } from '../left-events.ts';
@@ -53,8 +53,8 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call): Promise
     const isNothing = !found.failure && found.missing.length + found.known === 0;
     if (isNothing) await warnOfNoMatch(filters, service, call.reporter);
     const { forwardTo } = flags;
-    await withNames(flags.format, service, async (format) => {
-      const named = { ...flags, format };
+    await withNames(service, takesNames(flags.format), async (names) => {
+      const named = { ...flags, format: { ...flags.format, names } };
       if (forwardTo && token) await recoverMissing(found, named, { ...token, journal, forwardTo }, call);
       else await listMissing(found, named, call);
     });

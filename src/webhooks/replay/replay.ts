@@ -4,11 +4,12 @@ import { UsageError } from '../../errors.ts';
 import type { EventFilters } from '../../filters/event-filters.ts';
 import { warnOfNoMatch } from '../../filters/no-match.ts';
 import { resolveToSend } from '../../filters/resolve-filters.ts';
-import type { FormatOptions } from '../../formats/format-options.ts';
+import { type FormatOptions, takesNames } from '../../formats/format-options.ts';
 import { eventsById, type Got, type Ids, storedById } from '../../get/get-events.ts';
 import type { Service } from '../../http/service.ts';
 import { EMPTY_LIST, idsOfInput } from '../../ids/event-ids.ts';
 import { comparedId, isGuid } from '../../items/guids.ts';
+import { withNames } from '../../names/subscription-names.ts';
 import { sideBySide } from '../../paging/side-by-side.ts';
 import { type Settings, serviceText } from '../../settings/settings.ts';
 import { isOfThisProcess } from '../../shell-words.ts';
@@ -30,7 +31,6 @@ import {
   onceInOrder,
   onlySubscription,
   searchToForward,
-  withNames,
 } from '../found-events.ts';
 import { LeftEvents, reasonOf } from '../left-events.ts';
 
@@ -81,8 +81,8 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<v
   await withService(call, async (service, settings) => {
     const filters = await resolveToSend(flags.filters, service, call);
     const chosen = await chooseFromService({ ...flags, filters }, service, call);
-    await withNames(flags.format, service, (format) =>
-      replayChosen(chosen, settings, { ...flags, format }, call),
+    await withNames(service, takesNames(flags.format), (names) =>
+      replayChosen(chosen, settings, { ...flags, format: { ...flags.format, names } }, call),
     );
   });
 }
