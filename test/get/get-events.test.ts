@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import type { Call } from '../../src/command.ts';
 import { eventFilters, type FilterFlags } from '../../src/filters/filter-flags.ts';
@@ -8,7 +7,7 @@ import { eventsById, type Got, getEvents, storedById } from '../../src/get/get-e
 import type { Service } from '../../src/http/service.ts';
 import { EMPTY_LIST } from '../../src/ids/event-ids.ts';
 import { clock, NOON } from '../support/clock.ts';
-import { createContext, fakeOutput } from '../support/context.ts';
+import { createContext, fakeOutput, inputOf } from '../support/context.ts';
 import { createHome } from '../support/home.ts';
 import { reporterTo } from '../support/outputs.ts';
 import { itemOf, knownOf } from '../support/shape.ts';
@@ -25,9 +24,7 @@ const textOf = (fields: Fields) => JSON.stringify(itemOf(fields));
 function callWith(stdin = '', signal = new AbortController().signal) {
   const said: string[] = [];
   const stdout = fakeOutput();
-  const plain = createContext();
-  const input = { ...plain.stdin, stream: () => Readable.from([Buffer.from(stdin)]) };
-  const context = createContext({ stdout, stdin: input, signal });
+  const context = createContext({ stdout, stdin: inputOf(stdin), signal });
   const call = { context, reporter: reporterTo((line) => void said.push(line)), settings: {} };
   return { call: call as unknown as Call, said, stdout };
 }

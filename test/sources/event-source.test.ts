@@ -1,9 +1,7 @@
-import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { EventFilters } from '../../src/filters/event-filters.ts';
 import { eventFilters, type FilterFlags } from '../../src/filters/filter-flags.ts';
 import type { FormatName } from '../../src/formats/format-registry.ts';
-import { Items } from '../../src/items/items.ts';
 import { TimeColumn } from '../../src/items/time-column.ts';
 import { MarketplaceMix } from '../../src/names/marketplaces.ts';
 import { queryString } from '../../src/paging/event-query.ts';
@@ -17,15 +15,13 @@ import {
 } from '../../src/sources/event-source.ts';
 import { parseInstant } from '../../src/time/instant.ts';
 import { NOON } from '../support/clock.ts';
-import { createContext, fakeOutput } from '../support/context.ts';
+import { createContext, fakeOutput, inputOf } from '../support/context.ts';
+import { idsIn, itemsOf } from '../support/found.ts';
 import { fakeReporter, reporterTo } from '../support/outputs.ts';
 import { type Searching, startSearching } from '../support/searching.ts';
-import { itemOf, knownOf } from '../support/shape.ts';
+import { itemOf } from '../support/shape.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
-const itemsOf = (...events: readonly Fields[]) =>
-  Items.of(events.map((event) => Buffer.from(JSON.stringify(itemOf(event)))));
-const idsOf = (items: Items) => [...items.values()].map((item) => knownOf(item as object).eventId);
 
 const failed = (eventId: string) => ({ eventId, publishStatus: 'FAILED' });
 const delivered = (eventId: string) => ({ eventId, publishStatus: 'SUCCESS' });
@@ -92,7 +88,7 @@ async function outcomesOf(
   const [filters = source.filters, ...others] = how;
   const found: [string[], boolean | undefined][] = [];
   for await (const { items, haveFailed } of source.readOutcomes(filters, ...others))
-    if (items.count > 0) found.push([idsOf(items), haveFailed]);
+    if (items.count > 0) found.push([idsIn(items), haveFailed]);
   return { found, source, ...more };
 }
 
@@ -183,7 +179,7 @@ test('pages that were kept are shown until the end, or a signal', async () => {
     for (const id of ['a', 'b', 'c']) yield { items: itemsOf(failed(id)), haveFailed: true };
   }
   const seen: string[] = [];
-  for await (const { items } of source.showKept(kept())) seen.push(...idsOf(items));
+  for await (const { items } of source.showKept(kept())) seen.push(...idsIn(items));
   expect(seen).toEqual(['a', 'b', 'c']);
   const reason = new Error('interrupted');
   const stopped = (async () => {
@@ -278,18 +274,16 @@ describe('the window of a file', () => {
 describe('stored events as a source', () => {
   async function fromInput(events: readonly Fields[], flags: FilterFlags = {}) {
     const said: string[] = [];
-    const plain = createContext();
     const text = events.map((event) => `${JSON.stringify(itemOf(event))}\n`).join('');
-    const stdin = { ...plain.stdin, stream: () => Readable.from([Buffer.from(text)]) };
     const call = {
       settings: {} as never,
-      context: { ...plain, stdin },
+      context: createContext({ stdin: inputOf(text) }),
       reporter: reporterTo((line) => void said.push(line)),
     };
     const filters = eventFilters({ ...flags, from: '-' }, NOON);
     return await withEventSource(call, { from: '-', filters, concurrency: 1 }, async (source) => {
       const ids: string[] = [];
-      for await (const { items } of source.read(filters)) ids.push(...idsOf(items));
+      for await (const { items } of source.read(filters)) ids.push(...idsIn(items));
       const { name, isReadOnce, window, service } = source;
       return {
         ids,
@@ -399,7 +393,7 @@ describe('a service as a source', () => {
       for (const direction of ['newest first', 'oldest first'] as const) {
         const found: string[] = [];
         for await (const { items } of source.read(source.filters, within, direction))
-          found.push(...idsOf(items));
+          found.push(...idsIn(items));
         ids.push(found);
       }
       return ids;

@@ -6,6 +6,7 @@ import { parseInstant } from '../../src/time/instant.ts';
 import { TimeZone, UTC } from '../../src/time/time-zone.ts';
 import { clock, NOON } from '../support/clock.ts';
 import { createContext, fakeOutput, thisMachine } from '../support/context.ts';
+import { idsIn } from '../support/found.ts';
 import { fakeReporter } from '../support/outputs.ts';
 import { itemOf, knownOf } from '../support/shape.ts';
 
@@ -69,7 +70,7 @@ async function search(
   const ids: string[] = [];
   const totals: (number | undefined)[] = [];
   for await (const { items, total } of opened.pages) {
-    ids.push(...[...items.values()].map((item) => knownOf(item as object).eventId));
+    ids.push(...idsIn(items));
     totals.push(total);
   }
   return { ids, totals, doubts, asked, askedBefore, opened };

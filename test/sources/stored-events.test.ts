@@ -1,14 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { eventFilters, type FilterFlags } from '../../src/filters/filter-flags.ts';
 import { type StoredOptions, storedEvents } from '../../src/sources/stored-events.ts';
 import { parseInstant } from '../../src/time/instant.ts';
 import { NOON } from '../support/clock.ts';
-import { createContext } from '../support/context.ts';
-import { itemOf, knownOf } from '../support/shape.ts';
+import { createContext, inputOf } from '../support/context.ts';
+import { idsIn } from '../support/found.ts';
+import { itemOf } from '../support/shape.ts';
 
 const event = (eventId: string, more: Readonly<Record<string, unknown>> = {}) => ({
   eventId,
@@ -27,17 +27,14 @@ async function read(
   options: Partial<Omit<StoredOptions, 'onDoubt' | 'context'>> = {},
 ) {
   const doubts: string[] = [];
-  const plain = createContext();
   const text = events.map((fields) => `${JSON.stringify(itemOf(fields))}\n`).join('');
-  const stdin = { ...plain.stdin, stream: () => Readable.from([Buffer.from(text)]) };
   const pages = storedEvents('-', eventFilters({ ...flags, from: '-' }, NOON), {
     ...options,
-    context: { ...plain, stdin },
+    context: createContext({ stdin: inputOf(text) }),
     onDoubt: (doubt, kind = 'incomplete') => void doubts.push(`${kind}: ${doubt}`),
   });
   const ids: string[] = [];
-  for await (const { items } of pages)
-    ids.push(...[...items.values()].map((item) => knownOf(item as object).eventId));
+  for await (const { items } of pages) ids.push(...idsIn(items));
   return { ids, doubts };
 }
 
@@ -194,7 +191,7 @@ describe('a place whose doubts nobody takes', () => {
       );
       const ids: string[] = [];
       for await (const { items } of storedEvents(file, filters, { context: createContext() }))
-        ids.push(...[...items.values()].map((item) => knownOf(item as object).eventId));
+        ids.push(...idsIn(items));
       expect(ids).toEqual(['a', 'b']);
     } finally {
       await rm(folder, { recursive: true });

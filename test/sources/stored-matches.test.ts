@@ -2,13 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { Items } from '../../src/items/items.ts';
 import { createMatcher, keepKnownOutcomes, type StoredQuery } from '../../src/sources/stored-matches.ts';
 import { type Instant, parseInstant } from '../../src/time/instant.ts';
-import { itemOf, knownOf } from '../support/shape.ts';
+import { idsIn, itemsOf } from '../support/found.ts';
+import { itemOf } from '../support/shape.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
-const itemsOf = (...events: readonly Fields[]) =>
-  Items.of(events.map((event) => Buffer.from(JSON.stringify(itemOf(event)))));
-const idsOf = (items: Items | undefined) =>
-  items && [...items.values()].map((item) => knownOf(item as object).eventId);
+const idsOf = (items: Items | undefined) => items && idsIn(items);
 const time = (text: string) => parseInstant(text) as Instant;
 
 const GUID = '0f8fad5b-d9cb-469f-a165-70867728950e';

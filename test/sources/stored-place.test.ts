@@ -8,7 +8,7 @@ import { adviceText } from '../../src/advice.ts';
 import { HooktrailError } from '../../src/errors.ts';
 import type { PublishStatus } from '../../src/sandbox/store/event-item.ts';
 import { decompressed, isParquet, openPlace } from '../../src/sources/stored-place.ts';
-import { createContext } from '../support/context.ts';
+import { createContext, inputOf } from '../support/context.ts';
 import { type Exporting, startExporting } from '../support/exporting.ts';
 import { itemOf, knownOf } from '../support/shape.ts';
 
@@ -36,14 +36,10 @@ interface Given {
   readonly signal?: AbortSignal;
 }
 
-async function readPlace(place: string, { stdin, comparesOutcomes = false, signal }: Given = {}) {
+async function readPlace(place: string, { comparesOutcomes = false, signal, ...given }: Given = {}) {
   const doubts: string[] = [];
-  const plain = createContext();
-  const context = {
-    ...plain,
-    ...(signal ? { signal } : {}),
-    stdin: { ...plain.stdin, stream: () => stdin ?? new PassThrough() },
-  };
+  const stdin = inputOf(given.stdin ?? new PassThrough());
+  const context = createContext({ stdin, ...(signal ? { signal } : {}) });
   const onDoubt = (doubt: string) => void doubts.push(doubt);
   const { lists, isExport, checkRest } = await openPlace(place, { context, onDoubt, comparesOutcomes });
   const items: object[] = [];
@@ -224,25 +220,18 @@ describe('an export', () => {
 describe('standard input', () => {
   test('is let go when its reader has enough', async () => {
     const stdin = Readable.from([Buffer.from(linesOf(failed)), Buffer.from(linesOf(delivered))]);
-    const plain = createContext();
-    const context = { ...plain, stdin: { ...plain.stdin, stream: () => stdin } };
+    const context = createContext({ stdin: inputOf(stdin) });
     const [list] = (await openPlace('-', { context, comparesOutcomes: false })).lists;
     for await (const _ of list as AsyncIterable<unknown>) break;
     expect(stdin.destroyed).toBe(true);
   });
 
   test('may have doubts that nobody takes', async () => {
-    const plain = createContext();
-    for (const text of ['{"data":[{}],"publishStatus":"FAILED"}']) {
-      const context = {
-        ...plain,
-        stdin: { ...plain.stdin, stream: () => Readable.from([Buffer.from(text)]) },
-      };
-      const [list] = (await openPlace('-', { context, comparesOutcomes: true })).lists;
-      const pages = [];
-      for await (const page of list as AsyncIterable<unknown>) pages.push(page);
-      expect(pages.length).toBe(1);
-    }
+    const context = createContext({ stdin: inputOf('{"data":[{}],"publishStatus":"FAILED"}') });
+    const [list] = (await openPlace('-', { context, comparesOutcomes: true })).lists;
+    const pages = [];
+    for await (const page of list as AsyncIterable<unknown>) pages.push(page);
+    expect(pages.length).toBe(1);
   });
 
   test('is read to its end, without a part that was read', async () => {

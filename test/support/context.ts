@@ -1,5 +1,5 @@
 import os from 'node:os';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { type Context, emptyMemory, type Keychain, type Machine, type Output } from '../../src/context.ts';
 import { clock } from './clock.ts';
 import { memoryStream } from './running.ts';
@@ -76,6 +76,12 @@ export function fakeOutput(columns?: number): FakeOutput {
     write,
     stream: () => memoryStream((bytes) => void chunks.push(bytes), columns).stream,
   };
+}
+
+/** Standard input that has this text, or is this stream, and no terminal. */
+export function inputOf(text: string | Readable): Context['stdin'] {
+  const stream = typeof text === 'string' ? Readable.from([Buffer.from(text)]) : text;
+  return { ...createContext().stdin, stream: () => stream };
 }
 
 /** This machine without its terminal, environment and keychain, unless `parts` replaces them. */
