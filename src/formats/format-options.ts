@@ -37,11 +37,6 @@ export interface FormatOptions {
   readonly hasBlocks?: boolean;
 }
 
-/** True for a table that chooses its columns, which shows the addresses of subscriptions. */
-export function takesNames({ format, fields }: Pick<FormatOptions, 'format' | 'fields'>): boolean {
-  return format === 'table' && !fields;
-}
-
 export interface SubscriptionLabels {
   /** Resolves once these ids are known or cannot be. Never rejects. */
   learn(ids: Iterable<string>): Promise<void>;

@@ -48,6 +48,11 @@ export async function createItemWriter(
   return { ...writer, end };
 }
 
+/** True for a table that chooses its columns, which shows the addresses of subscriptions. */
+export function takesNames({ format, fields }: Pick<FormatOptions, 'format' | 'fields'>): boolean {
+  return format === 'table' && !fields;
+}
+
 /** Maximum late fields in the warning. */
 const MAX_LATE = 20;
 
