@@ -7,13 +7,7 @@ import type { About } from './about.ts';
 
 /** `next` are the commands to suggest. */
 export function aboutJson(about: About, next: readonly string[]) {
-  const { silence } = about;
-  const { name: _, ...health } = healthMembers({
-    ...about.health,
-    address: about.address,
-    silentSince: silence?.since,
-    usualGapSeconds: silence?.usualGapSeconds,
-  });
+  const { name: _, ...health } = healthMembers({ ...about.health, address: about.address });
   const { outage, largestOutage, earlier, latency } = about;
   return {
     word: about.word,

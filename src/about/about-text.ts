@@ -143,7 +143,7 @@ function factsOf(
   unicode: boolean,
   tense: Tense,
 ): Fact[] {
-  const { health, earlier, outage, latency, causes, silence } = about;
+  const { health, earlier, outage, latency, causes } = about;
   const time = (instant: Instant) => zone.shown(toSeconds(instant)).replace('T', ' ');
   const { failed, events } = health;
   const rate = events === 0 ? '' : ` (${percent(failed / events)})`;
@@ -157,7 +157,7 @@ function factsOf(
     { label: 'events', text: `${counts}${then ?? ''}` },
     ...nameFacts(about, time, tense),
     ...subscriptionFacts(about, time, tense),
-    silence && { label: 'silent', text: silentText(about, silence, time), isBad: true },
+    health.silentSince && { label: 'silent', text: silentText(about, health.silentSince, time), isBad: true },
     outage && { label: 'outage', text: outageText(about, outage, zone, tense) },
     ...largestFacts(about, zone, tense),
     lastFailed && { label: 'last failure', text: time(lastFailed) },
@@ -216,8 +216,8 @@ function partFact(
 
 /** `since 2026-11-20 08:00:00Z, for 15 h 20 min; usually one every 40 min at these hours`. */
 function silentText(
-  { before }: About,
-  { since, usualGapSeconds }: NonNullable<About['silence']>,
+  { before, health: { usualGapSeconds = 0 } }: About,
+  since: Instant,
   time: (instant: Instant) => string,
 ): string {
   const length = lengthText(milliseconds(before) - milliseconds(since));
@@ -233,10 +233,10 @@ const ENDPOINTS = {
   gone: 'gone: the service no longer knows the subscription',
 } as const;
 
-function stateText({ health, outage, silence }: About, zone: TimeZone, tense: Tense): string {
-  const { state, failingSince, edge, events } = health;
+function stateText({ health, outage }: About, zone: TimeZone, tense: Tense): string {
+  const { state, failingSince, edge, events, silentSince } = health;
   if (state === 'off' || state === 'gone') return ENDPOINTS[state];
-  if (silence && state !== 'failing') return tense.silent;
+  if (silentSince && state !== 'failing') return tense.silent;
   if (events === 0) return 'no events in this time';
   if (state !== 'failing') return state === 'recovered' ? tense.recovered : tense.ok;
   // The outage may have begun before the window.

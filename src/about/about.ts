@@ -9,7 +9,7 @@ import { EventGroups } from '../questions/event-groups.ts';
 import { foldPages } from '../questions/fold.ts';
 import { lastOf, withoutPast } from '../questions/health-row.ts';
 import { findOutage, type Outage } from '../questions/outage.ts';
-import { findSilences, type Silence } from '../questions/silence.ts';
+import { findSilences } from '../questions/silence.ts';
 import { withSilence } from '../questions/silent-rows.ts';
 import { type EventSource, type SourceOptions, withEventSource } from '../sources/event-source.ts';
 import { type Instant, instantAt, milliseconds } from '../time/instant.ts';
@@ -41,7 +41,6 @@ export interface About extends AboutAnswers {
   /** Undefined without a given window, or if the events can be read only once. */
   readonly earlier: Counted | undefined;
   readonly outage: Outage | undefined;
-  readonly silence: Silence | undefined;
   readonly causes: readonly Cause[];
   readonly shared: Shared;
   /** Like `shared`, without the subject's own subscriptions. */
@@ -128,7 +127,7 @@ async function gatherAbout(
   return {
     ...answers,
     by: subject.by,
-    ...{ word, after, before, address, endpoint, outage, silence, earlier },
+    ...{ word, after, before, address, endpoint, outage, earlier },
     health: withoutPast(withSilence(withQuietState(health), silence), endpoint ?? undefined),
     subscriptionIds: [...ids],
     name: health.who,

@@ -80,7 +80,7 @@ export function createCsvWriter(
 
 /** A header is printed even without items. */
 function emptyColumns(list: ListKind): readonly FieldPath[] {
-  return list === 'events' ? EVENT_PATHS : ['name', 'description'].map(memberPath);
+  return list === 'events' ? EVENT_PATHS : ['eventType', 'description'].map(memberPath);
 }
 
 /** A saved zone does not apply to CSV. */

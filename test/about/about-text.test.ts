@@ -30,7 +30,6 @@ const ABOUT: About = {
   earlier: undefined,
   outage: undefined,
   largestOutage: undefined,
-  silence: undefined,
   causes: [],
   shared: { subscriptions: 1, withFailures: 0, failing: 0 },
   others: { subscriptions: 0, withFailures: 0, failing: 0 },
@@ -183,7 +182,7 @@ describe('the page of events about', () => {
     expect((await printed(parts))[0]).toBe(title);
   });
 
-  const SILENCE = { since: instant('02:30:00'), usualGapSeconds: 1230 };
+  const SILENCE = { silentSince: instant('02:30:00'), usualGapSeconds: 1230 };
   const OUTAGE = {
     since: instant('06:00:00'),
     edge: true,
@@ -197,15 +196,11 @@ describe('the page of events about', () => {
       healthOf({ state: 'off' }),
     ],
     ['gone: the service no longer knows the subscription', '', healthOf({ state: 'gone' })],
-    ['silent for unusually long', 'was silent for unusually long', { silence: SILENCE }],
+    ['silent for unusually long', 'was silent for unusually long', healthOf(SILENCE)],
     ['no events in this time', '', healthOf({ events: 0 })],
     ['recovered', 'had recovered', healthOf({ state: 'recovered' })],
     ['ok', 'was ok', {}],
-    [
-      'failing',
-      'was failing at the end of this time',
-      { ...healthOf({ state: 'failing' }), silence: SILENCE },
-    ],
+    ['failing', 'was failing at the end of this time', healthOf({ state: 'failing', ...SILENCE })],
     [
       'failing since 2026-11-20 08:00:00Z or earlier',
       'was failing at the end of this time, from 2026-11-20 08:00:00Z or earlier on',
@@ -226,7 +221,7 @@ describe('the page of events about', () => {
   test('compares with the time before, and shows a silence and percentiles', async () => {
     const earlier = { after: instant('00:00:00'), before: instant('01:00:00'), events: 2000, failed: 1000 };
     const percentiles = { count: 1, p50: '1000', p95: '2', p99: '3', most: '4' };
-    const parts = { earlier, silence: SILENCE, latency: { field: 'took.ms', percentiles } };
+    const parts = { ...healthOf(SILENCE), earlier, latency: { field: 'took.ms', percentiles } };
     expect((await printed(parts)).slice(3, -3)).toEqual([
       'state          silent for unusually long',
       'events         0 of 1 failed (0 %), 1 delivered; 1,000 of 2,000 in the same time before',
@@ -352,7 +347,7 @@ describe('the page of events about', () => {
     ['state', healthOf({ state: 'gone' }), true],
     ['state', healthOf({ state: 'recovered' }), false],
     ['events', healthOf({ state: 'failing' }), false],
-    ['silent', { silence: SILENCE }, true],
+    ['silent', healthOf(SILENCE), true],
     ['name', { ofNames: [FAILING_NAME, FAILING_NAME] }, true],
     ['name', { ofNames: [{ ...FAILING_NAME, state: 'ok' }, FAILING_NAME] }, false],
   ])('has the fact %s of %j marked as bad: %s', async (label, parts, isBad) => {
@@ -487,6 +482,7 @@ describe('the JSON and CSV of events about', () => {
   };
   const WHOLE: Partial<About> = {
     ...FAILING,
+    health: { ...NO_EVENTS, ...FAILING.health, silentSince: instant('02:30:00'), usualGapSeconds: 5 },
     name: '=Ann',
     address: 'a.example',
     endpoint: 'on',
@@ -494,7 +490,6 @@ describe('the JSON and CSV of events about', () => {
     earlier: { after: instant('00:00:00'), before: instant('01:00:00'), events: 2, failed: 1 },
     outage,
     largestOutage: { ...outage, until: instant('08:00:00'), failed: 7 },
-    silence: { since: instant('02:30:00'), usualGapSeconds: 5 },
     causes: [
       {
         conditions: [{ field: 'a', op: '=', value: 'x', other: 'not shown' }],

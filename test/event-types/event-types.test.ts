@@ -24,6 +24,12 @@ test('--match keeps those with the text in a value, ignoring case', async () => 
   expect(stdout).toBe('{"name":"a","text":{"deep":["Signed"]}}\n"SIGNED"\n');
 });
 
+test('a CSV without a type has the header of one', async () => {
+  await using searching = await startSearching({ events: 1 });
+  const { stdout } = await searching.run(['event-types', '--match', 'nothing', '--csv']);
+  expect(stdout).toBe('eventType,description\r\n');
+});
+
 test('an error of the service is reported with its request; JSON stays valid', async () => {
   await using searching = await startSearching({ events: 1 });
   const answer = '{"code":"types.closed","message":"Not today"}';
