@@ -249,9 +249,9 @@ describe('--csv', () => {
       text: 'createdOn,publishStatus,eventType,eventId,subscriptionId\r\n',
       said: ['notice: no events match'],
     });
-    expect(await csv([], { list: 'subscriptions', csvDelimiter: ';' })).toEqual({
-      text: 'name;description\r\n',
-      said: ['notice: no subscriptions match'],
+    expect(await csv([], { list: 'event-types', csvDelimiter: ';' })).toEqual({
+      text: 'eventType;description\r\n',
+      said: ['notice: no event types match'],
     });
     const fields = parseFieldPaths('a,b.c');
     expect(await csv([[]], { fields })).toEqual({ text: 'a,b.c\r\n', said: ['notice: no events match'] });
