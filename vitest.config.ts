@@ -30,7 +30,7 @@ const inBothShapes = [
   'test/browse/browse.*',
   'test/cli/{completion-event-types,mixed-streams,screens}*',
   'test/demo/demo*',
-  'test/explain/explain-command*',
+  'test/explain/{exact-counts,explain-command}*',
   'test/filters/{event-types,where}*',
   'test/formats/{markdown.process,output-faults,output-file,scripts,table-note}*',
   'test/network/proxies*',

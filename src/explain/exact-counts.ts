@@ -172,7 +172,7 @@ export class ExactCounts {
         failedWithout: rest.failed,
         eventsWithout: rest.events,
         subscriptions: rows.subscriptionsOf(inside),
-        p: Math.max(Math.exp(Math.min(0, lnChance(count, whole) + lnCandidates)), Number.MIN_VALUE),
+        p: Math.max(Math.exp(lnChance(count, whole) + lnCandidates), Number.MIN_VALUE),
         same: namesOf(cause.same),
         ...timesOf(rows, inside, span),
         after: boundOf(rows, span?.from, -1),
@@ -280,7 +280,7 @@ class ConditionTable {
   readonly always = -1;
   readonly #zone: TimeZone;
   readonly #paths: FieldPath[] = READ_FIELDS.map(memberPath);
-  readonly #matches: (ConditionMatch | undefined)[] = READ_FIELDS.map(() => undefined);
+  readonly #matches: (ConditionMatch | undefined)[] = [];
   readonly #placeOf = new Map<string, number>();
   #reader: FieldReader | undefined;
   #held = new Uint8Array();
@@ -305,7 +305,6 @@ class ConditionTable {
 
   addPaths(paths: readonly FieldPath[]): number {
     this.#paths.push(...paths);
-    this.#matches.length = this.#paths.length;
     return this.#paths.length - paths.length;
   }
 
