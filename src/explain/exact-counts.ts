@@ -96,6 +96,7 @@ export class ExactCounts {
   readonly #rows = new CauseRows();
   /** A span's bounds depend on every event's time. */
   readonly #keepsAll: boolean;
+  readonly #isSampleWhole: boolean;
 
   /** With `isSampleWhole`, equivalent conditions are taken from the sample without counting. */
   constructor(
@@ -105,6 +106,7 @@ export class ExactCounts {
     { zone, isSampleWhole }: { readonly zone: TimeZone; readonly isSampleWhole: boolean },
   ) {
     this.#all = all;
+    this.#isSampleWhole = isSampleWhole;
     const table = new ConditionTable(zone);
     this.#causes = causes.map((cause) => countedCause(cause, table, isSampleWhole));
     this.#effects = effects.map((effect) => countedEffect(effect, table));
@@ -173,7 +175,7 @@ export class ExactCounts {
         eventsWithout: rest.events,
         subscriptions: rows.subscriptionsOf(inside),
         p: Math.max(Math.exp(lnChance(count, whole) + lnCandidates), Number.MIN_VALUE),
-        same: namesOf(cause.same),
+        same: namesOf(this.#isSampleWhole ? cause.toCount.same : cause.same.filter(({ isEqual }) => isEqual)),
         ...timesOf(rows, inside, span),
         after: boundOf(rows, span?.from, -1),
         before: boundOf(rows, span?.to, 1),
@@ -200,8 +202,8 @@ export class ExactCounts {
     const best = bestSpan(rows, inOrderOfTime(rows, general), whole, new Likelihood(0));
     if (!best) return { inside: general, span: undefined };
     const inside = best.test.filter(general);
+    // Of a span alone, the general rows are all that are left, which are never named.
     const isNeedless =
-      cause.conditions.length > 0 &&
       isStartOfCurrentRun(rows, general, inside) &&
       isNamed(countRows(general, rows.failures), whole, cause.lnCandidatesWithoutSpan);
     return isNeedless ? { inside: general, span: undefined } : { inside, span: best.test };
@@ -233,16 +235,16 @@ interface CountedEffect {
 function countedCause(cause: CauseToCount, table: ConditionTable, isSampleWhole: boolean): CountedCause {
   const { conditions, span, same } = cause;
   const ofSpan = spanConditions(span?.from, span?.to);
-  // The sample has all events, so it has proved these already.
-  const placeOf = (condition: Condition) => (isSampleWhole ? table.always : table.add(condition));
+  // A sample that has all events has proved them already.
+  const toCheck = isSampleWhole ? [] : same.slice(0, MAX_SAME_COUNTED);
   return {
     toCount: cause,
     conditions: conditions.map(({ condition }) => table.add(condition)),
     span: ofSpan.map(({ condition }) => table.add(condition)),
-    same: same.slice(0, isSampleWhole ? same.length : MAX_SAME_COUNTED).map(({ test, as }) => ({
+    same: toCheck.map(({ test, as }) => ({
       test,
-      condition: placeOf(fieldCondition(test).condition),
-      as: as.map(placeOf),
+      condition: table.add(fieldCondition(test).condition),
+      as: as.map((condition) => table.add(condition)),
       isEqual: true,
     })),
   };
@@ -255,8 +257,8 @@ function countedEffect(effect: EffectToCount, table: ConditionTable): CountedEff
 }
 
 /** Omits the presence of members whose object's presence is also listed. */
-function namesOf(same: readonly SameCheck[]): CauseCondition[] {
-  const tests = same.filter(({ isEqual }) => isEqual).map(({ test }) => test);
+function namesOf(same: readonly Pick<SameToCount, 'test'>[]): CauseCondition[] {
+  const tests = same.map(({ test }) => test);
   const isInner = (one: FieldTest, other: FieldTest) =>
     one.code === NO_VALUE && one.op === other.op && isInside(one.feature.field, other.feature.field);
   return tests
@@ -271,19 +273,14 @@ const OUTCOME = 0;
 const CREATED_ON = 1;
 const SUBSCRIPTION = 2;
 
-/** States of a condition. */
-const NOT_TRIED = 0;
-const HOLDS = 1;
-const FAILS = 2;
-
 class ConditionTable {
-  readonly always = -1;
   readonly #zone: TimeZone;
   readonly #paths: FieldPath[] = READ_FIELDS.map(memberPath);
   readonly #matches: (ConditionMatch | undefined)[] = [];
   readonly #placeOf = new Map<string, number>();
   #reader: FieldReader | undefined;
-  #held = new Uint8Array();
+  /** By place, for the event read last; undefined if not tried yet. */
+  readonly #held: (boolean | undefined)[] = [];
 
   constructor(zone: TimeZone) {
     this.#zone = zone;
@@ -309,10 +306,8 @@ class ConditionTable {
   }
 
   read(bytes: Buffer, at: number): void {
-    const { reader } = this;
-    if (this.#held.length !== this.#paths.length) this.#held = new Uint8Array(this.#paths.length);
-    else this.#held.fill(NOT_TRIED);
-    reader.read(bytes, at);
+    this.#held.fill(undefined);
+    this.reader.read(bytes, at);
   }
 
   text(place: number): string | undefined {
@@ -320,10 +315,8 @@ class ConditionTable {
   }
 
   holds(place: number): boolean {
-    if (place === this.always) return true;
-    if (this.#held[place] === NOT_TRIED)
-      this.#held[place] = this.#matches[place]?.holds(this.reader, place) ? HOLDS : FAILS;
-    return this.#held[place] === HOLDS;
+    this.#held[place] ??= (this.#matches[place] as ConditionMatch).holds(this.reader, place);
+    return this.#held[place] as boolean;
   }
 
   allHold(places: readonly number[]): boolean {

@@ -157,9 +157,9 @@ describe('a cause', () => {
   });
 
   test('has its failures counted by subscription, in any case and where there is one', () => {
-    const ids = ['a1', 'A1', 'b2', undefined, null, 'c3', undefined, null];
-    const events = eventsOf('xxxxx.xx', (index) => ({ subscriptionId: ids[index] }));
-    expect(onlyOf({ events, causes: [causeOf(['eventType = late'])] }).subscriptions).toBe(2);
+    const ids = [undefined, 'a1', 'A1', null, 'b2'];
+    const events = eventsOf('xxxx.', (index) => ({ subscriptionId: ids[index] }));
+    expect(onlyOf({ events, causes: [causeOf(['eventType = late'])] }).subscriptions).toBe(1);
   });
 
   test('of thousands of events keeps each', () => {
@@ -447,7 +447,7 @@ describe('equivalent conditions', () => {
   const members = Object.fromEntries(Array.from({ length: MEMBERS }, (_, index) => [`m${index}`, 1]));
   const sample = itemsOf([
     ...eventsOf('x.x', (index) => ({ region: 'eu', data: { id: index, ...members }, tags: ['a'] })),
-    ...eventsOf('.', () => ({ region: 'us', tags: ['b'] })),
+    ...eventsOf('.', () => ({ region: 'us', data: 'none', tags: ['b'] })),
   ]);
   const { features } = new CauseSearch(tableOf(sample));
   const testOn = (path: string, op: FieldOp, json?: string): FieldTest => {
@@ -521,6 +521,7 @@ describe('equivalent conditions', () => {
     expect(listed(missing('data.id'), missing('data'))).toEqual(['!data']);
     expect(listed(id, missing('data'))).toEqual(['data.id', '!data']);
     expect(listed(testOn('data.id', '!=', '1'), data)).toEqual(['data.id != 1', 'data']);
+    expect(listed(id, testOn('data', '!=', '"none"'))).toEqual(['data.id', 'data != none']);
     expect(listed(exists('tags[]'), testOn('tags[]', '!=', '"a"'))).toEqual(['tags[]', 'tags[] != a']);
     expect(listed(id, exists('region'))).toEqual(['data.id', 'region']);
   });
@@ -585,7 +586,7 @@ describe('effects', () => {
     const statuses = ['FAILED', 'SUCCESS', undefined, null, 'PENDING', 'SUCCESS'];
     const events = eventsOf('......', (index) => ({ publishStatus: statuses[index], error: 1 }));
     const options = { zone: UTC, isSampleWhole: true };
-    const counts = new ExactCounts({ events: 6, failed }, [], [effectOn('error', 'error')], options);
+    const counts = new ExactCounts({ events: 6, failed }, [], [effectOn('!answer', 'error')], options);
     // Pages follow each other.
     counts.add(itemsOf(events.slice(0, 2)), haveFailed);
     counts.add(itemsOf(events.slice(2)), haveFailed);
