@@ -157,8 +157,8 @@ describe('a cause', () => {
   });
 
   test('has its failures counted by subscription, in any case and where there is one', () => {
-    const ids = [undefined, 'a1', 'A1', null, 'b2'];
-    const events = eventsOf('xxxx.', (index) => ({ subscriptionId: ids[index] }));
+    const ids = ['a1', 'A1', undefined, null, 'b2', 'c3'];
+    const events = eventsOf('xxxx..', (index) => ({ subscriptionId: ids[index] }));
     expect(onlyOf({ events, causes: [causeOf(['eventType = late'])] }).subscriptions).toBe(1);
   });
 
