@@ -7,8 +7,8 @@ import type { Cause } from './exact-counts.ts';
 import type { Explained } from './explain.ts';
 
 export function searchCommand(
-  cause: Cause | undefined,
-  explained: Explained,
+  cause: Pick<Cause, 'conditions' | 'after' | 'before'> | undefined,
+  explained: Pick<Explained, 'after' | 'before'>,
   filters: EventFilters,
   from?: string,
 ): AdvisedCommand {
