@@ -192,7 +192,6 @@ describe('the list of causes', () => {
       causes: [
         ['eventType = late', 9, 10],
         ['region = eu', 4, 4],
-        // It is the last one left: it was `lost` and delivered before.
         ['region = us', 3, 4],
       ],
       unexplained: 0,
@@ -503,7 +502,7 @@ describe('equivalent conditions', () => {
     const sameOf = (events: readonly Fields[], one: CauseToCount) =>
       textsOf(countsOf({ events: [...events, ...own], causes: [one, further] }).causes[1]?.same ?? []);
     expect(sameOf(free({}), first)).toEqual(['region = eu']);
-    // It is outside the span of the first cause.
+    // Those outside the span of the first cause are left too.
     const spans = { ...first, span: spanOf(1000, undefined) };
     expect(sameOf(free({ createdOn: timeOf(2000) }), spans)).toEqual(['region = eu']);
     expect(sameOf(free({ createdOn: timeOf(500) }), spans)).toEqual([]);
