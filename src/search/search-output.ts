@@ -26,6 +26,7 @@ import type { StoredOptions } from '../sources/stored-events.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { type Instant, nextFullSecond } from '../time/instant.ts';
+import { afterText } from '../time/period.ts';
 import { MatchedFields } from './matched-fields.ts';
 
 export interface SearchOptions extends SourceOptions, Pick<StoredOptions, 'mustTell'> {
@@ -202,7 +203,8 @@ async function factsOf(
   const { zone } = filters;
   const window = await found.window();
   const { after, before } = window;
-  const ends = [after && `after ${zone.shown(after.text)}`, before && `before ${zone.shown(before.text)}`];
+  const textOf = ({ text }: Instant) => zone.shown(text);
+  const ends = [after && afterText(after, textOf), before && `before ${textOf(before)}`];
   const created = ends.filter(Boolean).join(' and ');
   const events = eventsText(total ?? count);
   const some = total !== undefined && total > count ? `${grouped(count)} of ${events}` : events;

@@ -12,6 +12,7 @@ import { type Progress, startProgress } from '../terminal/progress.ts';
 import { eachOnce, type OnDoubt, type Reporter, warnOfDoubts } from '../terminal/reporter.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { type Instant, knownInstant } from '../time/instant.ts';
+import { afterText } from '../time/period.ts';
 import { localZone, type TimeZone } from '../time/time-zone.ts';
 import { readInDirection, readTail } from './creation-order.ts';
 import { byServiceClock } from './service-clock.ts';
@@ -113,7 +114,7 @@ export function readNotice(
     const isLocal = !zone.isUtc || local.offsetAt(seconds * 1000) === 0;
     return isLocal ? zone.shown(text) : `${text} (${local.shown(knownInstant(seconds * 1000).text)} here)`;
   };
-  const ends = [after && `after ${timeText(after)}`, before && `before ${timeText(before)}`].filter(Boolean);
+  const ends = [after && afterText(after, timeText), before && `before ${timeText(before)}`].filter(Boolean);
   const events = lookedAt === undefined ? 'events' : eventsText(lookedAt);
   const created = ends.length > 0 ? ` created ${ends.join(' and ')}` : '';
   const isWithoutEvents = lookedAt === undefined && created === '';

@@ -8,6 +8,7 @@ import { valueText } from '../items/json-scanner.ts';
 import { DOUBTFUL_EVENT } from '../paging/page.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import type { Instant } from '../time/instant.ts';
+import { afterText } from '../time/period.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { HashSet } from './hash-set.ts';
 import { createMatcher, keepKnownOutcomes } from './stored-matches.ts';
@@ -68,7 +69,9 @@ export function doubtAge(after: Instant, zone: TimeZone): Doubter {
       reachesWindow ||= holdsEventsFrom(items, after);
     },
     doubts: () =>
-      hasEvents && !reachesWindow ? [`--from: no event is from after ${zone.shown(after.text)}`] : [],
+      hasEvents && !reachesWindow
+        ? [`--from: no event was created ${afterText(after, ({ text }) => zone.shown(text))}`]
+        : [],
   };
 }
 

@@ -11,8 +11,9 @@ import type { ColumnHead } from '../formats/table-columns.ts';
 import { wrapWords } from '../terminal/cell-width.ts';
 import { plain } from '../terminal/palette.ts';
 import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
-import { milliseconds, utcText } from '../time/instant.ts';
+import { type Instant, milliseconds, utcText } from '../time/instant.ts';
 import { durationText, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
+import { afterText } from '../time/period.ts';
 import { offsetText, type TimeZone } from '../time/time-zone.ts';
 import type { BucketSpan } from './buckets.ts';
 import { type Bucket, failureRate, type Stats, type Tally } from './tallies.ts';
@@ -75,7 +76,8 @@ export function statsLines(
 }
 
 export function spanText({ window: { after, before, zone } }: Pick<Stats, 'window'>): string {
-  return `created after ${zone.shown(after.text)} and before ${zone.shown(before.text)}`;
+  const textOf = ({ text }: Instant) => zone.shown(text);
+  return `created ${afterText(after, textOf)} and before ${textOf(before)}`;
 }
 
 function countsText(stats: Stats): string {

@@ -64,6 +64,12 @@ export function firstAfter(after: Instant): Instant {
     : after;
 }
 
+/** `after 2026-11-20T08:30:00Z`, or `since` the first second that the bound leaves in, as of a whole day. */
+export function afterText(after: Instant, textOf: (instant: Instant) => string): string {
+  const first = firstAfter(after);
+  return first === after ? `after ${textOf(after)}` : `since ${textOf(first)}`;
+}
+
 function fullText({ seconds }: Instant): Instant {
   return knownInstant(seconds * SECOND_MS);
 }

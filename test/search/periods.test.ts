@@ -98,6 +98,7 @@ describe('--day and --month', () => {
     const hints = await at.run(['events', 'search', '--day', '25 Oct 2026', ...BERLIN], tty);
     expect(hints.stderr).toContain('hooktrail events explain --day 2026-10-25 --timezone Europe/Berlin');
     const { stdout } = await at.search('-o', 'markdown', '--day', '2026-10-25', ...BERLIN);
+    expect(stdout).toContain('created since 2026-10-25T00:00:00+02:00 and before 2026-10-26T00:00:00+01:00');
     expect(stdout).toContain(
       '`hooktrail events search -o markdown --timezone Europe/Berlin --since 2026-10-24T21:59:59.9999999Z --until 2026-10-25T23:00:00Z`',
     );

@@ -39,7 +39,7 @@ describe('--from, without a sign-in', () => {
     const stdin =
       '{"eventId":"1","createdOn":"2026-11-18T10:00:00Z","publishStatus":"SUCCESS","subscriptionId":"s"}\n';
     // The export took a second.
-    const warning = 'warning: --from: no event is from after 2026-11-19T12:00:01Z\n';
+    const warning = 'warning: --from: no event was created after 2026-11-19T12:00:01Z\n';
     for (const command of ['count', 'explain', 'health', 'search']) {
       const { code, stderr } = await offline([command, '--from', '-', '--since', '1d'], stdin);
       expect({ command, code, stderr }).toEqual({

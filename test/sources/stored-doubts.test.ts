@@ -65,7 +65,7 @@ describe('a window', () => {
     doubter.see(NONE);
     expect(doubter.doubts()).toEqual([]);
     doubter.see(itemsOf({ createdOn: '2026-11-20T11:59:59Z' }));
-    expect(doubter.doubts()).toEqual(['--from: no event is from after 2026-11-20T12:00:00Z']);
+    expect(doubter.doubts()).toEqual(['--from: no event was created after 2026-11-20T12:00:00Z']);
     doubter.see(itemsOf({ createdOn: '2026-11-20T12:00:01Z' }));
     doubter.see(itemsOf({ createdOn: '2026-11-20T11:00:00Z' }));
     expect(doubter.doubts()).toEqual([]);

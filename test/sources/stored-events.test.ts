@@ -114,7 +114,7 @@ describe('doubts about stored events', () => {
   test('tell events older than the window', async () => {
     const old = [event('a', { createdOn: '2026-11-19T11:00:00Z' })];
     expect((await read(old, { after: '2h' })).doubts).toEqual([
-      'incomplete: --from: no event is from after 2026-11-20T10:00:00Z',
+      'incomplete: --from: no event was created after 2026-11-20T10:00:00Z',
     ]);
     expect((await read(old, { before: '2h' })).doubts).toEqual([]);
     expect((await read([...old, event('b')], { after: '2h' })).doubts).toEqual([]);

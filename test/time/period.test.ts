@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readDayPeriod, readMonthPeriod } from '../../src/time/period.ts';
+import { parseInstant } from '../../src/time/instant.ts';
+import { afterText, readDayPeriod, readMonthPeriod } from '../../src/time/period.ts';
 import { TimeZone, UTC } from '../../src/time/time-zone.ts';
 
 const FRIDAY = Date.parse('2026-11-20T12:00:00Z');
@@ -46,4 +47,13 @@ describe('a day', () => {
     const { after, before } = readDayPeriod('2026-10-25', FRIDAY, new TimeZone('Europe/Berlin')) ?? {};
     expect([after?.text, before?.text]).toEqual(['2026-10-24T21:59:59.9999999Z', '2026-10-25T23:00:00Z']);
   });
+});
+
+test.each([
+  ['2026-11-19T23:59:59.9999999Z', 'since 2026-11-20T00:00:00Z'],
+  ['2026-11-19T23:59:59.999999Z', 'after 2026-11-19T23:59:59.999999Z'],
+  ['2026-11-20T00:00:00Z', 'after 2026-11-20T00:00:00Z'],
+])('what is created after %s is created %s', (time, expected) => {
+  const after = parseInstant(time);
+  expect(after && afterText(after, ({ text }) => text)).toBe(expected);
 });
