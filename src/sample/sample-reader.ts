@@ -175,8 +175,13 @@ class SampleReader {
     const isKnownOfEvent = !isOfItem && member.steps.length === 1;
     // A known field inside the event counts only if the item itself lacks it or has null.
     if (isKnownOfEvent && member.isSet(this.#row)) return valueEnd(this.#bytes, at);
-    if (isOfItem && this.#bytes[at] === NULL && member.isSet(this.#row)) return at + 4;
+    const isLack = isOfItem && this.#bytes[at] === NULL && this.#isFromEvent(member);
+    if (isLack && member.isSet(this.#row)) return at + 4;
     return this.#readValue(at, member);
+  }
+
+  #isFromEvent({ steps }: SampleField): boolean {
+    return this.#eventAt !== 0 && isKnownName(steps[0] as string);
   }
 
   #readValue(at: number, field: SampleField): number {
@@ -266,7 +271,7 @@ class SampleReader {
   #endList(list: SampleField, count: number): void {
     list.length?.setJson(this.#row, String(count));
     // Lists inside a list count as one list.
-    if (list.element && !list.isInList) this.#noteLacks(list.element, count);
+    if (list.element && !list.isInList) this.#noteLacks(list.element, Math.min(count, MAX_ELEMENTS));
   }
 
   #noteLacks(element: SampleField, count: number): void {
