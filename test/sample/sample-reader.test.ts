@@ -1,14 +1,20 @@
 import { describe, expect, test } from 'vitest';
+import { EventSample } from '../../src/sample/event-sample.ts';
+import { readFields } from '../../src/sample/sample-reader.ts';
+import type { SampleTable } from '../../src/sample/sample-table.ts';
 import {
   cellsOf,
   column,
+  eventText,
   fieldAt,
+  itemsOf,
   type Members,
   OTHER,
   pathsOf,
   tableOf,
   tableOfTexts,
   upTo,
+  valuesOf,
 } from './made-samples.ts';
 
 const json = JSON.stringify;
@@ -18,7 +24,7 @@ const named = (prefix: string, count: number, from = 0) =>
   Object.fromEntries(upTo(count).map((index) => [`${prefix}${from + index}`, 1]));
 
 /** The paths of the fields that have no room for all of their members or elements. */
-const overfull = ({ fields }: ReturnType<typeof tableOf>) =>
+const overfull = ({ fields }: Pick<SampleTable, 'fields'>) =>
   fields.filter(({ isOverfull }) => isOverfull).map(({ path }) => path);
 
 describe('the fields of events', () => {
@@ -344,33 +350,58 @@ describe('an object whose names are ids', () => {
 describe('of more fields than there is room for', () => {
   const FULL = 4000;
 
+  /** The fields as they are read, which is all that matters here. */
+  const read = (events: readonly Members[], hasFailed: (row: number) => boolean = () => true) => {
+    const sample = new EventSample();
+    sample.add(itemsOf(events.map((members, row) => eventText(members, hasFailed(row)))), undefined);
+    const failures = Uint8Array.from(events, (_, row) => Number(hasFailed(row)));
+    return { fields: readFields(() => sample.readSampled(), failures), rows: events.length };
+  };
+  type Read = ReturnType<typeof read>;
+  const counted = (table: Read, prefix: string) =>
+    pathsOf(table).filter((path) => path.startsWith(prefix)).length;
+  const columnOf = ({ fields, rows }: Read, path: string) => {
+    const field = fields.find((one) => one.path === path);
+    return field && valuesOf(field, rows);
+  };
+
   test('4,000 are compared', () => {
-    const table = tableOf([{ data: named('a', FULL - 1) }, { data: named('a', FULL - 1) }]);
-    expect(pathsOf(table)).toHaveLength(FULL);
+    const table = read([{ data: named('a', FULL - 1) }, { data: named('a', FULL - 1) }]);
+    expect(table.fields).toHaveLength(FULL);
     expect(overfull(table)).toEqual([]);
-    const fuller = tableOf([{ data: named('a', FULL) }]);
-    expect(pathsOf(fuller)).toHaveLength(FULL);
-    expect(pathsOf(fuller)).not.toContain('data.a3999');
-    expect(overfull(fuller)).toEqual(['data']);
+    const fuller = read([{ data: { in: { ...named('a', FULL - 2), eventType: 'x' } } }]);
+    expect(fuller.fields).toHaveLength(FULL);
+    expect(pathsOf(fuller)).not.toContain('data.in.eventType');
+    expect(overfull(fuller)).toEqual(['data.in']);
   });
 
   test('a quarter is dropped for another one: that in the fewest failures, then in the fewest events', () => {
     const events = [
       { data: named('f', 500) },
-      { data: named('d', 1000) },
+      { data: { o: { er: 1 }, l: [1], ...named('e', 1000) } },
       { data: named('e', 1000) },
-      { data: named('e', 700) },
-      { data: { ...named('g', FULL - 2502), deep: { er: 1 } } },
+      { data: named('d', 1000) },
+      { data: named('g', FULL - 2506) },
       { data: { late: 1 } },
-      { data: { late: 2, d0: 1, ...named('f', 500) } },
+      { data: { late: 2, d0: 1, d999: { x: 1 }, ...named('f', 500) } },
     ];
-    const paths = pathsOf(tableOf(events, (row) => row === 0));
-    // Of 4,001, 1,001 go: the object stays, and so does what is in it.
-    const kept = (prefix: string) => paths.filter((path) => path.startsWith(`data.${prefix}`)).length;
-    expect(paths).toContain('data.late');
-    expect(paths).not.toContain('data.d0');
-    expect([kept('f'), kept('deep')]).toEqual([500, 2]);
-    expect([kept('d') - 2, kept('e'), kept('g')]).toEqual([0, 1000, FULL - 2502]);
+    const table = read(events, (row) => row === 0);
+    expect(columnOf(table, 'data.late')?.slice(5)).toEqual(['1', '2']);
+    expect(['f', 'd', 'e', 'g'].map((prefix) => counted(table, `data.${prefix}`))).toEqual([
+      500,
+      0,
+      1000,
+      FULL - 2506,
+    ]);
+    // Objects and lists stay, with what is in them.
+    expect(pathsOf(table).slice(501, 506)).toEqual([
+      'data.o',
+      'data.o.er',
+      'data.l',
+      'data.l[]',
+      'data.l:length',
+    ]);
+    expect(overfull(table)).toEqual(['data']);
   });
 
   test('those in failures stay although they are in fewer events', () => {
@@ -380,88 +411,69 @@ describe('of more fields than there is room for', () => {
       { data: named('d', 2499) },
       { data: { late: 1 } },
     ];
-    const paths = pathsOf(tableOf(events, (row) => row === 0));
-    expect(paths.filter((path) => path.startsWith('data.f'))).toHaveLength(1500);
-    expect(paths.filter((path) => path.startsWith('data.d'))).toHaveLength(1499);
-    expect(paths).toContain('data.d1000');
+    const table = read(events, (row) => row === 0);
+    expect([counted(table, 'data.f'), counted(table, 'data.d')]).toEqual([1500, 1499]);
+    expect(pathsOf(table)).toContain('data.d1000');
+    expect(pathsOf(table)).toContain('data.late');
   });
 
   test('fields of the record and its known fields always have it', () => {
-    const table = tableOf([
+    const table = read([
       { data: named('a', FULL - 1) },
       { top: 1, data: { eventType: 'x' } },
-      { ...named('top', 5000), data: {} },
+      { ...named('top', 2000), data: {} },
     ]);
-    expect(pathsOf(table)).toHaveLength(FULL + 2 + 5000);
-    expect(column(table, 'data.eventType')).toEqual([undefined, '"x"', undefined]);
+    expect(table.fields).toHaveLength(FULL + 2 + 2000);
+    expect(columnOf(table, 'data.eventType')).toEqual([undefined, '"x"', undefined]);
     expect(overfull(table)).toEqual([]);
   });
 
-  test('what was dropped does not come back, and is missing everywhere', () => {
-    const table = tableOf([
-      { data: named('a', FULL - 1) },
-      { data: { late: 1 } },
-      { data: { late: 2, a0: 1, a3000: 1 } },
+  test.each(['', '"eventId":"e",'])('what was dropped does not come back, in an object with %s', (id) => {
+    const inner = (members: object) => `"data":{${id}${json(members).slice(1)}`;
+    const table = read([
+      inner(named('a', FULL - (id === '' ? 1 : 2))),
+      inner({ late: 1 }),
+      inner({ late: 2, a0: { x: 1 }, a3000: 1 }),
     ]);
     expect(overfull(table)).toEqual(['data']);
-    expect(pathsOf(table)).toHaveLength(FULL - 1000 + 1);
-    expect(pathsOf(table)).not.toContain('data.a0');
-    expect(column(table, 'data.a3000')).toEqual(['1', undefined, '1']);
-    expect(column(table, 'data.late')).toEqual([undefined, '1', '2']);
+    expect(table.fields).toHaveLength(FULL - 1000 + 1);
+    expect(counted(table, 'data.a0')).toBe(0);
+    expect(columnOf(table, 'data.a3000')).toEqual(['1', undefined, '1']);
+    expect(columnOf(table, 'data.late')).toEqual([undefined, '1', '2']);
   });
 
   test('an object that has lost more than 1,000 members gets no new ones', () => {
-    const losing = (count: number) => {
-      const rows = [{ one: named('a', FULL - 2 - count), two: named('b', count) }, { two: { late: 1 } }];
-      return pathsOf(tableOf([...rows, { one: { x: 1 }, two: { y: 1 } }], (row) => row === 0));
-    };
-    // The first 1,000 fields of as many events are dropped.
-    expect(losing(0)).toContain('one.x');
-    expect(losing(3000)).toEqual(expect.arrayContaining(['one.x', 'two.y', 'two.late']));
-    const events = [
+    const table = read([
       { data: named('a', FULL - 1) },
       { data: { late: 1 } },
       { data: named('b', 999) },
       { data: { last: 1 } },
       { data: { more: 1 }, other: { x: 1 } },
-    ];
-    const paths = pathsOf(tableOf(events));
-    expect(paths).toEqual(expect.arrayContaining(['data.late', 'data.b998', 'other.x']));
-    expect(paths).not.toContain('data.more');
-  });
-
-  test('objects and lists stay, with what is in them', () => {
-    const table = tableOf([
-      { data: { ...named('a', FULL - 6), o: { x: 1 }, l: [1] } },
-      { data: { late: 1 } },
-      { other: { y: [2] } },
     ]);
-    const paths = pathsOf(table);
-    expect(paths).toEqual(
-      expect.arrayContaining(['data.o', 'data.l', 'data.l[]', 'data.l:length', 'data.late']),
-    );
-    expect(paths).toEqual(expect.arrayContaining(['other.y[]']));
+    // 1,000 were dropped for the first one, which is not too many; then others for the last one.
+    expect(pathsOf(table)).toEqual(expect.arrayContaining(['data.late', 'data.b998', 'other.x']));
+    expect(columnOf(table, 'data.last')).toBeUndefined();
+    expect(columnOf(table, 'data.more')).toBeUndefined();
   });
 
   test('those of the event that is read are not dropped', () => {
-    const table = tableOf([{ data: named('a', 10) }, { data: named('b', FULL) }]);
-    const paths = pathsOf(table);
-    expect(paths.filter((path) => path.startsWith('data.a'))).toEqual([]);
-    expect(paths.filter((path) => path.startsWith('data.b'))).toHaveLength(FULL - 1);
+    const table = read([{ data: named('a', 10) }, { data: named('b', FULL) }]);
+    expect([counted(table, 'data.a'), counted(table, 'data.b')]).toEqual([0, FULL - 1]);
     expect(overfull(table)).toEqual(['data']);
   });
 
   test('a list has none for its elements, and counts as overfull', () => {
-    const table = tableOf([{ data: named('a', FULL - 1), list: [1, 2], o: [] }, { list: [3] }]);
+    const table = read([{ data: named('a', FULL - 2), list: [1, 2], o: [] }, { list: [3] }]);
     expect(overfull(table)).toEqual(['list']);
-    expect(column(table, 'list')).toEqual(['[1,2]', '[3]']);
+    expect(columnOf(table, 'list')).toEqual(['[1,2]', '[3]']);
     expect(pathsOf(table)).not.toContain('list[]');
   });
 
   test('names that are ids are no map, if there is none for its values', () => {
     const isMap = (others: number) => {
       const objects = upTo(64).map((row) => ({ m: { [`k${row}`]: 1 } }));
-      return fieldAt(tableOf([{ data: named('a', others) }, ...objects]), 'm').isMap;
+      const { fields } = read([{ data: named('a', others) }, ...objects]);
+      return fields.find(({ path }) => path === 'm')?.isMap;
     };
     expect(isMap(FULL - 67)).toBe(true);
     expect(isMap(FULL - 66)).toBe(false);
