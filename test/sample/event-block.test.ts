@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { EventBlock } from '../../src/sample/event-block.ts';
 
 const MIB = 1024 * 1024;
@@ -41,4 +41,72 @@ test.each(['replaced', 'deleted'])('the bytes of %s events are used again', (how
     block.set(0, text, 0, text.length);
     expect(block.view(0).byteOffset).toBeLessThan(2 * MIB);
   }
+});
+
+describe('events in a block', () => {
+  const add = (block: EventBlock, place: number, length: number) => {
+    const event = Buffer.alloc(length, 65 + place);
+    block.set(place, event, 0, length);
+  };
+  const blockOf = (...lengths: readonly number[]) => {
+    const block = new EventBlock();
+    for (const [place, length] of lengths.entries()) add(block, place, length);
+    return block;
+  };
+  const offset = (block: EventBlock, place: number) => block.view(place).byteOffset;
+
+  test('stay where they are as others come', () => {
+    const block = blockOf(5, 7, 3, 0);
+    expect([0, 1, 2, 3].map((place) => offset(block, place))).toEqual([0, 5, 12, 15]);
+    expect([0, 1, 2, 3].map((place) => String(block.view(place)))).toEqual(['AAAAA', 'BBBBBBB', 'CCC', '']);
+    expect(block.length).toBe(15);
+  });
+
+  test('stand in the place of one that was as long or longer, and behind the others if it was shorter', () => {
+    const block = blockOf(5, 3);
+    add(block, 0, 2);
+    expect([offset(block, 0), String(block.view(0)), block.length]).toEqual([0, 'AA', 5]);
+    add(block, 0, 5);
+    expect([offset(block, 0), String(block.view(0)), block.length]).toEqual([0, 'AAAAA', 8]);
+    add(block, 0, 6);
+    expect([offset(block, 0), String(block.view(0)), block.length]).toEqual([8, 'AAAAAA', 9]);
+    expect(String(block.view(1))).toBe('BBB');
+  });
+
+  test('move together, in the same memory, once more than 1 MiB between them is free', () => {
+    for (const [free, moved] of [
+      [MIB, false],
+      [MIB + 1, true],
+    ] as const) {
+      const block = blockOf(free, 100);
+      const { buffer } = block.view(1);
+      block.delete(0);
+      add(block, 2, 100);
+      expect(offset(block, 1)).toBe(moved ? 0 : free);
+      expect(offset(block, 2)).toBe(moved ? 100 : free + 100);
+      expect(block.view(1).buffer).toBe(buffer);
+      expect(block.length).toBe(200);
+    }
+  });
+
+  test('of many bytes move together once more than an eighth of that is free', () => {
+    for (const [large, moved] of [
+      [12 * MIB, false],
+      [11 * MIB, true],
+    ] as const) {
+      const block = blockOf(1.5 * MIB, large);
+      block.delete(0);
+      add(block, 2, 100);
+      expect(offset(block, 1)).toBe(moved ? 0 : 1.5 * MIB);
+    }
+  });
+
+  test('are gone once the block was cleared', () => {
+    const block = blockOf(5, 3);
+    block.clear();
+    expect(block.length).toBe(0);
+    expect(() => block.view(0)).toThrow(TypeError);
+    add(block, 1, 4);
+    expect([offset(block, 1), String(block.view(1)), block.length]).toEqual([0, 'BBBB', 4]);
+  });
 });

@@ -62,7 +62,7 @@ describe('what is counted of events', () => {
       sampleOfEvents(values.map((value) => eventText(`"subscriptionId":${value}`, true))).subscriptions;
     expect(count('"a"', '"A"', '"\\u0061"', '"a"')).toBe(1);
     expect(count('"a"', '"b"', '"c"', '"B"')).toBe(3);
-    expect(count('7', '"7"', '8')).toBe(2);
+    expect(count('7', '"7"', '8', '9')).toBe(3);
     expect(count('"ä"', '"Ä"', '"ö"')).toBe(2);
     expect(count('null', '"a"', 'null')).toBe(1);
     expect(

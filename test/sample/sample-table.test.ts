@@ -67,6 +67,7 @@ test('a field at the top is found by its name', () => {
   expect(fieldAtTop(table, 'a')?.path).toBe('a');
   expect(fieldAtTop(table, 'c')?.path).toBe('c');
   expect(fieldAtTop(table, 'd')).toBeUndefined();
+  expect(fieldAtTop({ ...table, fields: table.fields.toReversed() }, 'b')?.path).toBe('b');
   expect(pathsOf(table)).toEqual(expect.arrayContaining(['a:domain', 'createdOn:hour']));
   expect(fieldAtTop(table, 'createdOn')).toBeUndefined();
   expect(
