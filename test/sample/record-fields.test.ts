@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { MISSING } from '../../src/items/field-cursor.ts';
 import { Items } from '../../src/items/items.ts';
 import { RECORD_FIELDS, RecordFields } from '../../src/sample/record-fields.ts';
 import { itemsOfText } from '../../src/sources/item-text.ts';
@@ -54,4 +55,47 @@ test('fields found as a text is checked are those found later, wherever the even
       }
     }),
   );
+});
+
+test('the event in a record is found with its known fields, which the record has first', async () => {
+  const lines = [
+    '{"publishStatus":"FAILED","createdOn":"t","subscriptionId":"s","event":{"eventId":"e"}}',
+    '{"eventId":"e","createdOn":null,"publishStatus":"SUCCESS","event":{"eventId":"f","createdOn":"u"}}',
+    '{"event":{"eventId":"e","createdOn":"u","subscriptionId":7}}',
+    '{"a":1}',
+  ];
+  const expected = [
+    { texts: ['FAILED', 't', 's'], missing: [], event: '{"eventId":"e"}}' },
+    { texts: ['SUCCESS', undefined, undefined], missing: ['subscription'], event: undefined },
+    { texts: [undefined, 'u', undefined], missing: ['outcome'], event: lines[2]?.slice(9) },
+    {
+      texts: [undefined, undefined, undefined],
+      missing: ['outcome', 'createdOn', 'subscription'],
+      event: undefined,
+    },
+  ];
+  const readOf = (items: Items) => {
+    const fields = new RecordFields();
+    return Array.from({ length: items.count }, (_, item) => {
+      fields.read(items, item);
+      const at = fields.eventAt;
+      return {
+        texts: Object.values(RECORD_FIELDS).map((field) => fields.text(field)),
+        missing: Object.entries(RECORD_FIELDS).flatMap(([name, field]) =>
+          fields.starts[field] === MISSING ? [name] : [],
+        ),
+        event: at === 0 ? undefined : items.bytes.toString('utf8', at, items.end(item)),
+      };
+    });
+  };
+  expect(readOf(Items.of(lines.map((line) => Buffer.from(line))))).toEqual(expected);
+  const text = async function* () {
+    yield Buffer.from(lines.join('\n'));
+  };
+  const read = [];
+  for await (const items of itemsOfText(text(), 'a file')) {
+    expect(items.fieldOffsets).toBeDefined();
+    read.push(...readOf(items));
+  }
+  expect(read).toEqual(expected);
 });
