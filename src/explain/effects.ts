@@ -177,8 +177,7 @@ class EffectFinder {
   #isNoChance(test: FieldTest, count: Count): boolean {
     const all = this.#all;
     const isOfAll = count.failed === all.failed || all.failed === all.events;
-    const leastFailed = test.code === NO_VALUE ? 1 : 2;
-    if (isOfAll && count.events === count.failed) return count.failed >= leastFailed;
+    if (isOfAll && count.events === count.failed) return count.failed > 0;
     return lnChance(count, all) + this.#search.lnCandidates([test]) < Math.log(SIGNIFICANCE);
   }
 

@@ -30,7 +30,7 @@ export const tableOf = (
 /** A test as text. */
 export const textOf = (test: RowTest): string => {
   if (!(test instanceof FieldTest)) return `rows ${test.from ?? ''}..${test.to ?? ''}`;
-  const path = test.feature.field.steps.join('.');
+  const { path } = test.feature.field;
   if (test.code === 0) return `${path} ${test.op === '=' ? 'missing' : 'exists'}`;
   const { op, json } =
     test.op === '=' || test.op === '!='
