@@ -31,7 +31,7 @@ const AS_INSTANTS: DateOrder = {
   isOfTexts: false,
   compare: compareTimes,
   roundestBetween: (low, high) => {
-    const utc = new Date(1000 * (parseInstant(high)?.seconds ?? 0)).toISOString().slice(0, 19);
+    const utc = new Date(1000 * (parseInstant(high)?.seconds ?? 0)).toISOString();
     return (
       roundsOf(utc)
         .find((round) => compareTimes(`${round}Z`, low) > 0)
@@ -47,8 +47,6 @@ function compareTimes(a: string, b: string): number {
 
 /** The date rounded down to its year, month, day and so on. */
 function roundsOf(date: string): string[] {
-  const rest = FIRST_MOMENT.slice(0, 10) + (date[10] ?? '') + FIRST_MOMENT.slice(11);
-  return ENDS.filter((end) => end <= date.length).map(
-    (end) => date.slice(0, end) + rest.slice(end, date.length),
-  );
+  const rest = FIRST_MOMENT.slice(0, 10) + date.slice(10, 11) + FIRST_MOMENT.slice(11);
+  return ENDS.map((end) => date.slice(0, end) + rest.slice(end, date.length));
 }

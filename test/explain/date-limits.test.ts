@@ -9,12 +9,28 @@ test.each([
   ['2026-10', '2026-11', '2026-11'],
   ['2026-10-03', '2026-11-09', '2026-11-01'],
   ['2026-11-03', '2026-11-09', '2026-11-09'],
+  ['2026-11-01', '2026-11-09', '2026-11-09'],
   ['2026-11-03 08:30', '2026-11-03 10:15', '2026-11-03 10:00'],
   ['2026-05-31T22:10:00Z', '2026-06-02T01:00:00Z', '2026-06-01T00:00:00Z'],
+  ['2026-06-01T00:00:00Z', '2026-06-02T01:00:00Z', '2026-06-02T00:00:00Z'],
   ['2026-05-31T22:10:00.25Z', '2026-05-31T22:10:01.5+02:00', '2026-05-31T22:10:01.5+02:00'],
 ])('between %s and %s the roundest date is %s', (low, high, round) =>
   expect(dateOrderOf([low, high])?.roundestBetween(low, high)).toBe(round),
 );
+
+test.each([
+  ['2026-10-03', '2026-11-01', true],
+  ['2026-06-01T12:00:00Z', '2026-06-01T08:00:00-05:00', false],
+])('of %s and %s the first is earlier, as texts: %s', (first, second, isOfTexts) => {
+  const order = dateOrderOf([first, second]);
+  expect(order?.isOfTexts).toBe(isOfTexts);
+  const pairs = [
+    [first, second],
+    [second, first],
+    [first, first],
+  ] as const;
+  expect(pairs.map(([a, b]) => Math.sign(order?.compare(a, b) ?? Number.NaN))).toEqual([-1, 1, 0]);
+});
 
 test('dates without a zone have one order in one form alone, and other texts have none', () => {
   for (const texts of [['2026-10', '2026-10-03'], ['2026-10-03', 'soon'], ['2026-13-01'], []])

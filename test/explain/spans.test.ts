@@ -1,6 +1,12 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { allRows, countRows } from '../../src/explain/rows.ts';
-import { heaviestSpans, inOrderOfTime } from '../../src/explain/spans.ts';
+import {
+  heaviestSpans,
+  inOrderOfTime,
+  isStartOfCurrentRun,
+  latestRunOf,
+  SpanTest,
+} from '../../src/explain/spans.ts';
 import { tableOf, textOf } from './made-tables.ts';
 
 type Minute = Parameters<typeof tableOf>[3];
@@ -74,4 +80,58 @@ test('a span holds all events of one moment', () => {
   expect(spansOf(100, (i) => isIn(i, 81, 98), pairs)).toEqual(['rows 80..: 18 of 20']);
   const threes = (index: number) => Math.floor(index / 3);
   expect(spansOf(120, (i) => isIn(i, 20, 39), threes)).toEqual(['rows 18..41: 20 of 24']);
+});
+
+test('a span has its bounds, and no event of unknown time', () => {
+  const { times } = tableOf(
+    10,
+    () => false,
+    () => ({}),
+    (index) => (index === 4 ? undefined : index),
+  );
+  const inside = (from?: number, to?: number) => [...new SpanTest(times, from, to).filter(allRows(10))];
+  expect(inside(3, 6)).toEqual([3, 5, 6]);
+  expect(inside(undefined, 2)).toEqual([0, 1, 2]);
+  expect(inside(7)).toEqual([7, 8, 9]);
+});
+
+/** `F` failed, one a minute, and other events are delivered. */
+const historyOf = (history: string) =>
+  tableOf(
+    history.length,
+    (index) => history[index] === 'F',
+    () => ({}),
+  );
+
+test.each([
+  ['SSFFF', { since: 2, isAtEdge: false, isFirstAtEdge: false }],
+  ['FFSSF', { since: 4, isAtEdge: false, isFirstAtEdge: true }],
+  ['FSFSF', { since: 0, isAtEdge: true, isFirstAtEdge: true }],
+  ['FFSS', { since: undefined, isAtEdge: true, isFirstAtEdge: true }],
+  ['SFSS', { since: undefined, isAtEdge: false, isFirstAtEdge: false }],
+  ['SS', { since: undefined, isAtEdge: false, isFirstAtEdge: false }],
+])('of %s, the latest run and the first are at the edge of the window or not', (history, expected) => {
+  const table = historyOf(history);
+  expect(latestRunOf(table, inOrderOfTime(table, allRows(table.rows)))).toEqual(expected);
+});
+
+describe('a span marks where the current run of failures begins', () => {
+  const isMarked = (history: string, own = history.length, general = history.length) => {
+    const table = historyOf(history);
+    return isStartOfCurrentRun(table, allRows(general), allRows(table.rows).slice(-own));
+  };
+
+  test.each<[string, string, boolean]>([
+    ['if the run has all of its failures', 'SSFFFFF', true],
+    ['if it has nine of ten', 'FSSFFFFFFFFF', true],
+    ['not if it has fewer', 'FFSSFFFFFFFFF', false],
+    ['not if it has ended', 'SFFFFFSS', false],
+  ])('%s', (_, history, expected) => {
+    expect(isMarked(history)).toBe(expected);
+  });
+
+  test('of those that fulfil the other conditions', () => {
+    expect(isMarked('FFSSFFFFF', 5)).toBe(true);
+    expect(isMarked('FFSSFFFFF', 5, 8)).toBe(false);
+  });
 });

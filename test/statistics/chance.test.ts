@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
   isNamed,
+  isWorthNaming,
   Likelihood,
   leastForChance,
   lnChance,
   lnChoose,
+  rateOf,
   without,
 } from '../../src/statistics/chance.ts';
 
@@ -67,9 +69,40 @@ describe('the probability of a cause by chance', () => {
       true,
     ]);
     // A little less than ten points, and more than a chance of one in a hundred.
-    expect([cause(99, 1000, 99, 2000), cause(3, 6, 3, 9)]).toEqual([false, false]);
+    expect([cause(99, 1000, 99, 2000), cause(550, 1000, 1010, 2000), cause(3, 6, 3, 9)]).toEqual([
+      false,
+      false,
+      false,
+    ]);
     expect(without({ events: 12, failed: 5 }, { events: 4, failed: 3 })).toEqual({ events: 8, failed: 2 });
   });
+});
+
+test('the more candidates were compared, the less may chance explain one', () => {
+  // Its probability is 6 in 15,504, and at most one in a hundred is accepted.
+  const [inside, whole] = [
+    { events: 5, failed: 5 },
+    { events: 20, failed: 6 },
+  ];
+  expect([25, 26].map((count) => isNamed(inside, whole, Math.log(count)))).toEqual([true, false]);
+});
+
+test.each([
+  [4, 4, 57, true],
+  [4, 4, 58, false],
+  [5, 5, 1000, true],
+  [4, 4, 1000, false],
+  [6, 20, 1000, true],
+  [6, 21, 1000, false],
+  [80, 1000, 1000, true],
+])('%i failures of %i events, of %i in all, are worth naming: %s', (failed, events, all, expected) => {
+  expect(isWorthNaming({ failed, events }, all)).toBe(expected);
+});
+
+test('a rate is 0 of no events, and counts delivered events by their weight', () => {
+  expect(rateOf({ events: 0, failed: 0 })).toBe(0);
+  expect(rateOf({ events: 4, failed: 1 })).toBe(0.25);
+  expect(rateOf({ events: 4, failed: 1 }, 3)).toBe(0.1);
 });
 
 test('the least events that chance does not explain are found without the test of each number', () => {
