@@ -129,6 +129,11 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/explain/{effect-values,second-reading}.test.ts'],
     floor: 94,
   },
+  'exact-counts': {
+    mutate: ['src/explain/{cause-commands,cause-conditions,exact-counts}.ts'],
+    tests: ['test/explain/{cause-commands,cause-conditions,effect-values,exact-counts}.test.ts'],
+    floor: 92,
+  },
   'cause-search': {
     mutate: ['src/explain/{cause-search,conditions}.ts'],
     tests: ['test/explain/cause-search.test.ts'],
