@@ -108,6 +108,13 @@ describe('an effect', () => {
       ['stage = "parked"'],
     ],
     ['three may not', (f, at) => ({ stage: f && at > 2 ? 'parked' : 'done' }), []],
+    ['the delivered ones have to agree', (f, at) => ({ stage: f ? 'parked' : several(at) }), []],
+    [
+      'objects are no value that they agree on',
+      (f) => ({ stage: f ? 'parked' : { x: 'y' } }),
+      ['stage.x missing'],
+    ],
+    ['half of the failures may not lack it', (f, at) => having(!f || at < 50, { receipt: 'x' }), []],
   ])('of no clear name: %s', (_, membersOf, expected) => {
     expect(effectsOf(membersOf).tests).toEqual(expected);
   });
@@ -147,6 +154,16 @@ describe('an effect', () => {
       (f, at) => ({ errorKind: f ? null : several(at) }),
       ['errorKind missing'],
     ],
+    [
+      'also if three failures have others',
+      (f, at) => ({ errorKind: f && at > 2 ? null : several(at) }),
+      ['errorKind missing'],
+    ],
+    [
+      'a day since which all failed',
+      (f, at) => ({ errorDay: `2026-${f ? 12 : 11}-${10 + (at % 20)}` }),
+      ['errorDay >= "2026-12-01"'],
+    ],
   ])('named like an outcome: %s', (_, membersOf, expected) => {
     expect(effectsOf(membersOf).tests).toEqual(expected);
   });
@@ -157,6 +174,7 @@ describe('an effect', () => {
     expect(testsOf((failed) => having(failed, { weird: 'x' }), 1)).toEqual(['weird exists']);
     expect(testsOf((failed) => ({ stage: failed ? 'parked' : 'done' }), 2)).toEqual([]);
     expect(testsOf((failed) => ({ stage: failed ? 'parked' : 'done' }), 3)).toEqual(['stage = "parked"']);
+    expect(testsOf((failed, at) => having(failed || at === 0, { weird: 'x' }), 1)).toEqual([]);
     // At most one failure may lack it, which would be more than two of a hundred.
     expect(testsOf((failed, at) => ({ stage: failed && at > 0 ? 'parked' : 'done' }), 10)).toHaveLength(1);
     expect(testsOf((failed, at) => ({ stage: failed && at > 1 ? 'parked' : 'done' }), 10)).toEqual([]);
@@ -168,6 +186,7 @@ describe('an effect', () => {
     expect(tests).toEqual(['lastError exists', 'delivery.ms exists']);
     expect(fields).toEqual(['lastError', 'delivery.ms']);
     expect(effectsIn(searchIn((_, at) => having(at === 5, members), FAILED, 0)).tests).toEqual(tests);
+    expect(effectsIn(searchIn(() => ({ lastError: null }), FAILED, 0)).tests).toEqual([]);
   });
 
   describe('is not what each subscription has a single value of', () => {
@@ -224,9 +243,11 @@ describe('an effect', () => {
       ['21', ofDelivery('status', ...texts(21)), sure('status')],
       ['one of them, and null', ofDelivery('status', 'shipped', null), sure('status')],
       ['two of them, and null', ofDelivery('status', 'shipped', 'packed', null), []],
+      ['texts of any name', ofDelivery('ms', 'fast', 'slow'), []],
       ['texts and numbers', ofDelivery('ms', 'fast', 80, 90), sure('ms')],
       ['numbers', ofDelivery('ms', 70, 80, 90), sure('ms')],
       ['numbers of a state', ofDelivery('state', 1, 2, 3), []],
+      ['numbers of a state further in', (_, at) => ({ delivery: { last: { state: at % 3 } } }), []],
       ['numbers of a code', ofDelivery('lastCode', 1, 2, 3), []],
       ['numbers of a result', ofDelivery('result', 1, 2, 3), []],
       ['numbers of its body', ofDelivery('statusBody', 1, 2, 3), sure('statusBody')],
@@ -350,8 +371,8 @@ describe('the bytes that effects add to an item', () => {
     ],
     [
       'are those of a list of which an element is one',
-      (f) => ({ words: [{ a: 'x' }, ...(f ? [{ b: 'z' }] : [])] }),
-      added('"words":[{"a":"x"},{"b":"z"}]'),
+      (f) => ({ words: [{ a: 'x' }, f ? { b: 'zz' } : { c: 'z' }] }),
+      added('"words":[{"a":"x"},{"b":"zz"}]'),
     ],
     ['are those of what a delivery produces', () => ({ delivery: { ms: 80 } }), added('"ms":80')],
     [
@@ -463,6 +484,14 @@ describe('a cause after all is an effect', () => {
       ],
     ])('%s', (_, membersOf, conditions, isCause) => {
       expect(amongCauses(membersOf, conditions)).toEqual(isCause ? ['weird'] : []);
+    });
+
+    test('and not if it has other failures', () => {
+      const membersOf: MembersOf = (failed, at) => ({
+        ...having(failed && at < 50, { delivererNote: 'x' }),
+        kind: (failed ? at >= 10 && at < 70 : at < 40) ? 'k' : 'a',
+      });
+      expect(amongCauses(membersOf, [['kind', '!=', '"a"']])).toEqual([]);
     });
 
     test('in one of several causes', () => {

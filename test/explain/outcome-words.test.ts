@@ -62,6 +62,7 @@ describe('a name', () => {
     ['attempts[].to.host', false],
     // These are no members of a delivery.
     ['delivery', false],
+    ['deliveryStatus', false],
     ['ms', false],
     ['state.delivery', false],
     ['order.status', false],
