@@ -20,6 +20,7 @@ test.each([
 
 test.each([
   ['2026-10-03', '2026-11-01', true],
+  ['2026-10-03T10:00:05', '2026-10-03T10:00:59', true],
   ['2026-06-01T12:00:00Z', '2026-06-01T08:00:00-05:00', false],
 ])('of %s and %s the first is earlier, as texts: %s', (first, second, isOfTexts) => {
   const order = dateOrderOf([first, second]);
@@ -33,7 +34,13 @@ test.each([
 });
 
 test('dates without a zone have one order in one form alone, and other texts have none', () => {
-  for (const texts of [['2026-10', '2026-10-03'], ['2026-10-03', 'soon'], ['2026-13-01'], []])
+  for (const texts of [
+    ['2026-10', '2026-10-03'],
+    ['2026-10-03', 'soon'],
+    ['2026-13-01'],
+    ['of 2026-10-03'],
+    [],
+  ])
     expect(dateOrderOf(texts)).toBeUndefined();
 });
 

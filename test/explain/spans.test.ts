@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { allRows, countRows } from '../../src/explain/rows.ts';
 import {
+  bestSpan,
   heaviestSpans,
   inOrderOfTime,
   isStartOfCurrentRun,
   latestRunOf,
   SpanTest,
 } from '../../src/explain/spans.ts';
+import { Likelihood } from '../../src/statistics/chance.ts';
 import { tableOf, textOf } from './made-tables.ts';
 
 type Minute = Parameters<typeof tableOf>[3];
@@ -72,6 +74,24 @@ test.each<[string, number, (index: number) => boolean, string[]]>([
   ['of no failure is none', 100, () => false, []],
   ['of all events is none', 100, () => true, []],
 ])('a span %s', (_, count, failed, expected) => expect(spansOf(count, failed)).toEqual(expected));
+
+test.each<[string, (index: number) => boolean, string | undefined]>([
+  ['the only one', (i) => isIn(i, 20, 39), 'rows 20..39'],
+  [
+    'the one of more failures, where it is as sharp',
+    (i) => isIn(i, 20, 29) || isIn(i, 60, 79),
+    'rows 60..79',
+  ],
+  ['the longer one', (i) => isIn(i, 20, 39) || (i > 39 && i % 2 === 0), 'rows 20..'],
+  ['the shorter one', (i) => isIn(i, 20, 59) || (i > 59 && i % 5 === 1), 'rows 20..59'],
+  ['none', () => false, undefined],
+])('the span that makes the failures most likely is %s', (_, failed, expected) => {
+  const table = tableOf(100, failed, () => ({}));
+  const rows = allRows(table.rows);
+  const whole = countRows(rows, table.failures);
+  const best = bestSpan(table, inOrderOfTime(table, rows), whole, new Likelihood(table.rows));
+  expect(best && textOf(best.test)).toBe(expected);
+});
 
 test('a span holds all events of one moment', () => {
   const pairs = (index: number) => index >> 1;

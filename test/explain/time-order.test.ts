@@ -35,6 +35,8 @@ describe('limits of a number', () => {
       0,
     ],
     ['what is neither counts', (i) => ({ v: ofSubscription(i).v * 7919 * (1 + (i % 7)) }), 655],
+    ['20 numbers, of which each lasts long', (i) => ({ v: Math.floor(i / 50) }), 20],
+    ['21 of them', (i) => ({ v: Math.floor(i / 49) }), 0],
     ['noise of a quarter', noisy(0.2), 0],
     ['noise of a half', noisy(0.5), 322],
     ['a sequence in a list', (i) => ({ v: [{ n: 3 * i }, { n: 3 * i - mixed(i, 50) }] }), 0],
