@@ -78,6 +78,8 @@ describe('the best explanation', () => {
     ['b = "z" and rows 301..492', (i) => i >= 300 && i < 500 && i % 20 < (other(i, 3) === 2 ? 17 : 3)],
     // A span stays that takes little away.
     ['b = "z" and rows ..859', (i) => other(i, 3) === 2 && i < 860],
+    // A span that only tells since when they fail is none.
+    ['b = "z"', (i) => other(i, 3) === 2 && i >= 450],
     // Those of other values fail at nearly half of the rate: they belong to it.
     ['b = "z"', (i) => other(i, 3) === 2 && (third(i, 2) === 1 || mixed(i, 2) === 1)],
   ])('of several fields is %s', (expected, failed) =>
@@ -411,5 +413,160 @@ describe('the best explanation', () => {
       minute,
     );
     expect(new CauseSearch(table).features[0]?.order.length).toBe(0);
+  });
+});
+
+describe('the causes of a table', () => {
+  type Members = Parameters<typeof tableOf>[2];
+  const causesIn = (count: number, failed: (index: number) => boolean, members: Members) => {
+    const search = new CauseSearch(tableOf(count, failed, members, () => undefined));
+    return search.findCauses(search.features, search.features);
+  };
+  const named = (causes: ReturnType<typeof causesIn>) => causes.map(({ tests }) => tests.map(textOf));
+
+  test('are at most five', () => {
+    const isBad = (index: number) => index % 20 < 6;
+    const found = named(causesIn(800, isBad, (index) => ({ v: 'abcdefghijklmnopqrst'[index % 20] })));
+    expect(found).toHaveLength(5);
+    expect(new Set(found.flat()).size).toBe(5);
+  });
+
+  test('are none if chance explains the best', () => {
+    const isBad = (index: number) => index < 2 || (index >= 50 && index < 60);
+    expect(named(causesIn(60, isBad, (index) => ({ a: index < 3 ? 'x' : 'y' })))).toEqual([]);
+  });
+
+  test('are all that matter', () => {
+    /** A hundred failures of one value, and some of another, of which so many events are delivered. */
+    const found = (failed: number, delivered: number) =>
+      named(
+        causesIn(
+          1000,
+          (index) => index < 100 + failed,
+          (index) => ({ v: index < 100 ? 'a' : index < 100 + failed + delivered ? 'b' : 'cdefg'[index % 5] }),
+        ),
+      );
+    expect(found(8, 40)).toEqual([['v = "a"'], ['v = "b"']]);
+    expect(found(7, 40)).toEqual([['v = "a"']]);
+    expect(found(5, 5)).toEqual([['v = "a"'], ['v = "b"']]);
+    expect(found(4, 0)).toEqual([['v = "a"']]);
+  });
+
+  test('have the other names of all of their conditions, and of each of them', () => {
+    const [isA, isB] = [(index: number) => index % 4 === 0, (index: number) => index % 3 === 0];
+    const members = (index: number) => ({
+      a: isA(index) ? 'x' : 'pqr'[index % 3],
+      b: isB(index) ? 'x' : 'pq'[index % 2],
+      both: isA(index) && isB(index) ? 'longer' : undefined,
+      like: { a: isA(index) ? 'z' : 'st'[index % 2], b: isB(index) ? 'z' : 'st'[index % 2] },
+    });
+    const isBad = (index: number) => isA(index) && isB(index);
+    const search = new CauseSearch(tableOf(600, isBad, members, () => undefined));
+    const simple = search.features.filter(({ field }) => field.path !== 'both');
+    const [cause, ...others] = search.findCauses(simple, search.features);
+    expect([cause?.tests.map(textOf).sort(), others]).toEqual([['a = "x"', 'b = "x"'], []]);
+    const same = cause?.same.map(({ test, as }) => `${textOf(test)}: ${as.map(textOf).sort().join(' and ')}`);
+    expect(same).toEqual([
+      'both = "longer": a = "x" and b = "x"',
+      'like.a = "z": a = "x"',
+      'like.b = "z": b = "x"',
+    ]);
+  });
+});
+
+describe('the candidates to compare', () => {
+  /** `a` has two values, `eventType` three, and both are in each event. */
+  const membersOf = (index: number) => ({ a: 'xy'[index % 2], eventType: 'pqr'[index % 3] });
+  const searchIn = (count: number, minute?: Parameters<typeof tableOf>[3]) =>
+    new CauseSearch(tableOf(count, (index) => index % 5 === 0, membersOf, minute));
+  const [FORMS, OF_A, OF_TYPE] = [6, 2, 6];
+  const featureOf = (search: CauseSearch, path: string) => {
+    const feature = search.features.find(({ field }) => field.path === path);
+    if (!feature) throw new Error(`no ${path}`);
+    return { feature };
+  };
+  const spans = (moments: number) => (moments * (moments + 1)) / 2;
+  const SPAN = { feature: undefined };
+
+  test('are the conditions on fields, those on filters of the service alone, and spans of time', () => {
+    const search = searchIn(60);
+    const [a, type] = ['a', 'eventType'].map((path) => featureOf(search, path));
+    if (!a || !type) throw new Error('no fields');
+    const count = OF_A + OF_TYPE;
+    const pairs = (count * (count - 1)) / 2;
+    const numbers = [[a], [type], [a, type], [SPAN], [a, SPAN], [type, SPAN]].map((tests) =>
+      Math.exp(search.lnCandidates(tests)),
+    );
+    const expected = [count, OF_TYPE, pairs, spans(60), count * spans(60), count * spans(60)];
+    expect(numbers.map((number) => Math.round(number * 1e6) / 1e6)).toEqual(
+      expected.map((number) => FORMS * number),
+    );
+  });
+
+  test.each<[string, number, Parameters<typeof tableOf>[3], number]>([
+    ['of each moment', 60, (index) => index >> 1, 30],
+    ['of 300 moments at most', 400, undefined, 300],
+    ['of the known times', 60, (index) => (index < 20 ? index : undefined), 20],
+  ])('are spans %s', (_, count, minute, moments) => {
+    expect(Math.exp(searchIn(count, minute).lnCandidates([SPAN])) / FORMS).toBeCloseTo(spans(moments), 5);
+  });
+
+  test('are one at least', () => {
+    const search = new CauseSearch(
+      tableOf(
+        9,
+        (index) => index < 3,
+        () => ({}),
+        () => undefined,
+      ),
+    );
+    expect(Math.exp(search.lnCandidates([SPAN]))).toBeCloseTo(FORMS, 9);
+  });
+});
+
+describe('sizes beside the bytes that failing adds', () => {
+  /** The failed events are larger by as many characters. */
+  const larger = (by: number) =>
+    new CauseSearch(
+      tableOf(
+        100,
+        (index) => index % 4 === 0,
+        (index) => ({ text: 'x'.repeat((index % 4 === 0 ? by : 0) + 10 * (index % 50)) }),
+        () => undefined,
+      ),
+    );
+
+  test('are those of the delivered events with as many more', () => {
+    const search = larger(400);
+    const own = search.features.find(({ field }) => field.path === 'item:size');
+    const beside = search.sizesBeside(400);
+    expect(beside?.field.path).toBe('item:size');
+    expect([own?.hasUpperLimits, beside?.hasUpperLimits]).toEqual([true, false]);
+    const sizesOf = (feature = own) => {
+      const codes = feature?.field.codesByRow(100) ?? [];
+      return [...codes].map((code) => Number(feature?.field.texts[code]));
+    };
+    const more = sizesOf(beside).map((size, row) => size - (sizesOf()[row] as number));
+    expect(more).toEqual(more.map((_, row) => (row % 4 === 0 ? 0 : 400)));
+    expect(beside?.cost).toBe(own?.cost);
+  });
+
+  test('are unknown if the sizes are alike, or would be', () => {
+    const same = new CauseSearch(
+      tableOf(
+        100,
+        (index) => index % 4 === 0,
+        () => ({}),
+      ),
+    );
+    expect(same.sizesBeside(400)).toBeUndefined();
+    const apart = new CauseSearch(
+      tableOf(
+        100,
+        (index) => index % 4 === 0,
+        (index) => ({ text: 'x'.repeat(index % 4 === 0 ? 400 : 0) }),
+      ),
+    );
+    expect([0, 400].map((bytes) => apart.sizesBeside(bytes) !== undefined)).toEqual([true, false]);
   });
 });
