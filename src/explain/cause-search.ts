@@ -400,7 +400,8 @@ export class CauseSearch {
 
   #withoutNeedlessSpan(tests: readonly RowTest[], left: RowsLeft): readonly RowTest[] {
     const fields = tests.filter(({ feature }) => feature);
-    if (fields.length === tests.length || fields.length === 0) return tests;
+    if (fields.length === tests.length) return tests;
+    // Of a span alone, these are all that are left, which are never named.
     const general = filterByAll(fields, left.rows);
     const isNeedless = isStartOfCurrentRun(this.table, general, filterByAll(tests, general));
     return isNeedless && this.#isNamed(fields, left) ? fields : tests;

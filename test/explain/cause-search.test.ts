@@ -503,6 +503,28 @@ describe('the candidates to compare', () => {
     );
   });
 
+  test.each<[string, (index: number) => object, number]>([
+    ['its values', (at) => ({ v: 'xy'[at % 2] }), 2],
+    ['none of one value', () => ({ v: 'x' }), 0],
+    ['its values and all others, of three', (at) => ({ v: 'xyz'[at % 3] }), 6],
+    [
+      'values of three events, and of two others',
+      (at) => ({ v: at < 3 ? 'w' : at < 5 ? 'x' : 'yz'[at % 2] }),
+      6,
+    ],
+    ['whether it is there, and its value', (at) => (at % 2 === 0 ? {} : { v: 'x' }), 3],
+    ['whether it is there, and its values', (at) => (at % 3 === 0 ? {} : { v: 'xy'[at % 2] }), 6],
+    ['none if it is always null', () => ({ v: null }), 0],
+    ['limits between numbers', (at) => ({ v: at % 5 }), 10 + 8],
+    ['limits alone, of numbers that differ', (at) => ({ v: (at * 7) % 60 }), 2 * 59],
+    ['64 limits at most', (at) => ({ v: (at * 7) % 60, w: { a: [at, at + 0.5] } }), 2 * 59 + 2 * 64],
+  ])('are of a field %s', (_, members, conditions) => {
+    const timeless = () => undefined;
+    const search = new CauseSearch(tableOf(60, (index) => index % 5 === 0, members, timeless));
+    const one = { feature: search.features[0] };
+    expect(Math.exp(search.lnCandidates([one])) / FORMS).toBeCloseTo(Math.max(1, conditions), 6);
+  });
+
   test.each<[string, number, Parameters<typeof tableOf>[3], number]>([
     ['of each moment', 60, (index) => index >> 1, 30],
     ['of 300 moments at most', 400, undefined, 300],
