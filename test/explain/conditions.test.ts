@@ -9,7 +9,7 @@ import {
   limitOf,
   visitConditions,
 } from '../../src/explain/conditions.ts';
-import { allRows } from '../../src/explain/rows.ts';
+import { allRows, RowMarks } from '../../src/explain/rows.ts';
 import { NO_VALUE } from '../../src/sample/sample-field.ts';
 import { tableOf, textOf } from './made-tables.ts';
 
@@ -223,15 +223,59 @@ describe('the conditions on a field', () => {
     ]);
   });
 
-  test('are counted among some of the events', () => {
-    for (const others of [0, 200]) {
-      const { feature, search } = fieldIn('v', [4, 3, { v: 'a' }], [4, 2, { v: 'b' }], many(others));
-      expect(search.countAll(feature)).toEqual({ events: 8 + others, failed: 5 });
-      const found = new FieldTest(feature, '=', feature.field.texts.indexOf('"b"')).filter(
-        Int32Array.of(1, 5, 6),
+  test.each([0, 200])('are counted again among some of the events, beside %i others', (others) => {
+    const GROUPS: Group[] = [
+      [4, 3, { v: 'a', n: [1, 4] }],
+      [4, 2, { v: 'b', n: [4, 9] }],
+      [4, 4, { v: 'c', n: [9] }],
+    ];
+    const on = (path: string, rows?: Int32Array) => {
+      const { feature, search } = fieldIn(path, ...GROUPS, many(others));
+      const texts: string[] = [];
+      const marks = new RowMarks(feature.table.rows);
+      const all = search.countAll(feature);
+      visitConditions(feature, rows ? feature.count(rows, marks) : all, (op, code, events, failed) =>
+        texts.push(
+          `${textOf(new FieldTest(feature, op, code)).replace(`${path} `, '')}: ${failed} of ${events}`,
+        ),
       );
-      expect([...found]).toEqual([5, 6]);
-    }
+      return texts;
+    };
+    const some = Int32Array.of(0, 1, 2, 4, 5, 6);
+    expect(on('v', some)).toEqual(['= "a": 3 of 3', '= "b": 2 of 3']);
+    expect(on('n[]', some)).toEqual([
+      '= 1: 3 of 3',
+      '!= 1: 2 of 3',
+      '= 4: 5 of 6',
+      '= 9: 2 of 3',
+      '!= 9: 3 of 3',
+      '<= 1: 3 of 3',
+      '>= 4: 5 of 6',
+      '<= 4: 5 of 6',
+      '>= 9: 2 of 3',
+    ]);
+    expect(on('n[]').filter((text) => text.startsWith('<='))).toEqual(['<= 1: 3 of 4', '<= 4: 5 of 8']);
+    const { feature, search } = fieldIn('v', ...GROUPS, many(others));
+    expect(search.countAll(feature)).toEqual({ events: 12 + others, failed: 9 });
+    const found = new FieldTest(feature, '=', feature.field.texts.indexOf('"b"')).filter(
+      Int32Array.of(1, 5, 6),
+    );
+    expect([...found]).toEqual([5, 6]);
+  });
+
+  test.each([0, 200])('of numbers in a list hold in any order, beside texts and %i others', (others) => {
+    const groups: Group[] = [
+      [3, 2, { v: [5, 'x', 1] }],
+      [3, 2, { v: ['y', 9] }],
+      [3, 2, { v: ['z'] }],
+      [3, 2, { v: ['9.0', 5] }],
+    ];
+    expect(conditionsOn('v[]', ...groups, many(others)).filter((text) => /[<>]/.test(text))).toEqual([
+      '<= 1: 2 of 3',
+      '>= 5: 6 of 9',
+      '<= 5: 4 of 6',
+      '>= 9: 4 of 6',
+    ]);
   });
 
   test('cost more for another form than a value, and for a worse name', () => {
@@ -271,6 +315,7 @@ describe('the cost of a name', () => {
     ['GUIDs', 'v', (at) => `0f8fad5b-d9cb-469f-a165-708677289${pad(at)}0`, 'ids'],
     ['an id by its name', 'customerId', (at) => at % 3, 'ids'],
     ['ids by their name', 'customer_ids', (at) => at % 3, 'ids'],
+    ['a name that begins so', 'idle', (at) => at % 3, 'fewValues'],
     ['another name', 'paid', (at) => at % 3, 'fewValues'],
   ])('of %s', (_, path, valueAt, kind) => {
     const { cost, costOfPresence } = featureOf(path, valueAt);
@@ -290,6 +335,7 @@ describe('the cost of a name', () => {
     const filter = featureOf('eventType', (at) => 'abc'[at % 3]);
     expect([filter.isFilter, filter.cost, filter.costOfPresence]).toEqual([true, 0, 0]);
     expect(featureOf('data.eventType', (at) => 'abc'[at % 3]).isFilter).toBe(false);
+    expect(featureOf('eventType.data', (at) => 'abc'[at % 3]).isFilter).toBe(false);
     expect(featureOf('eventId', (at) => 'abc'[at % 3]).isFilter).toBe(false);
     const { field } = featureOf('subscriptionId', (at) => 'abc'[at % 3]);
     expect(isFilterField(field)).toBe(true);
@@ -301,6 +347,17 @@ describe('the cost of a name', () => {
     const groups = Array.from({ length: 60 }, (_, at): Group => [1, at % 2, { v: links(at) }]);
     expect(fieldIn('v:domain', ...groups).feature.cost).toBeCloseTo(COST.derived + COST.step, 4);
   });
+});
+
+test.each<[string, string, (index: number) => object, number]>([
+  ['none if they go with time', 'v', (at) => ({ v: at }), 0],
+  ['those in no order', 'v', (at) => ({ v: (at * 37) % 100 }), 100],
+  ['none if those in a list go with time', 'v[]', (at) => ({ v: [at, at] }), 0],
+  ['those in a list in no order', 'v[]', (at) => ({ v: [(at * 37) % 100] }), 100],
+  ['none if the few go with time', 'v', (at) => (at < 24 ? { v: at } : {}), 0],
+])('numbers have an order: %s', (_, path, members, length) => {
+  const { features } = new CauseSearch(tableOf(100, (index) => index % 3 === 0, members));
+  expect(features.find(({ field }) => field.path === path)?.order).toHaveLength(length);
 });
 
 test('a field is always there if each event has it, even as null, and it is in no list', () => {
