@@ -122,7 +122,7 @@ export const CORES: Readonly<Record<string, Core>> = {
   effects: {
     mutate: ['src/explain/{effects,outcome-words}.ts'],
     tests: ['test/explain/{effects,outcome-words}.test.ts'],
-    floor: 92,
+    floor: 93,
   },
   'effect-values': {
     mutate: ['src/explain/{effect-values,two-readings}.ts'],
@@ -132,19 +132,20 @@ export const CORES: Readonly<Record<string, Core>> = {
   'exact-counts': {
     mutate: ['src/explain/{cause-commands,cause-conditions,exact-counts}.ts'],
     tests: ['test/explain/{cause-commands,cause-conditions,effect-values,exact-counts}.test.ts'],
-    floor: 92,
+    floor: 97,
   },
+  // Of the other changes to these two, most only make them slower.
   candidates: {
     mutate: ['src/explain/conditions.ts'],
     tests: ['test/explain/conditions.test.ts'],
-    floor: 92,
+    floor: 87,
   },
   'cause-search': {
     mutate: ['src/explain/cause-search.ts'],
     tests: ['test/explain/{cause-search,explain}.test.ts'],
     without:
       'of more fields than there is room for|nearly every event has another|of more numbers than there are codes|errors with ids and times',
-    floor: 92,
+    floor: 85,
   },
   limits: {
     mutate: ['src/explain/{date-limits,spans,time-order}.ts', 'src/statistics/chance.ts'],
@@ -155,7 +156,7 @@ export const CORES: Readonly<Record<string, Core>> = {
   samples: {
     mutate: ['src/sample/*.ts'],
     tests: ['test/sample/*.test.ts'],
-    floor: 92,
+    floor: 94,
   },
   lock: {
     mutate: ['src/lock/*.ts'],
