@@ -26,7 +26,7 @@ import type { StoredOptions } from '../sources/stored-events.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { type Instant, nextFullSecond } from '../time/instant.ts';
-import { afterText } from '../time/period.ts';
+import { createdText } from '../time/period.ts';
 import { MatchedFields } from './matched-fields.ts';
 
 export interface SearchOptions extends SourceOptions, Pick<StoredOptions, 'mustTell'> {
@@ -202,17 +202,13 @@ async function factsOf(
 ) {
   const { zone } = filters;
   const window = await found.window();
-  const { after, before } = window;
-  const textOf = ({ text }: Instant) => zone.shown(text);
-  const ends = [after && afterText(after, textOf), before && `before ${textOf(before)}`];
-  const created = ends.filter(Boolean).join(' and ');
   const events = eventsText(total ?? count);
   const some = total !== undefined && total > count ? `${grouped(count)} of ${events}` : events;
   const isCut = isGlance && count >= limit && (total === undefined || total > count);
   const first = total === undefined ? eventsText(count) : some;
   const facts = [
     isCut ? `the first ${first}; --all prints all of them` : some,
-    created && `created ${created}`,
+    createdText(window, ({ text }) => zone.shown(text)),
     shellText(filters.words('since', 'until', 'timezone')),
   ];
   return { facts: facts.filter((fact) => fact !== ''), window };

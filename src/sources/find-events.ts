@@ -12,7 +12,7 @@ import { type Progress, startProgress } from '../terminal/progress.ts';
 import { eachOnce, type OnDoubt, type Reporter, warnOfDoubts } from '../terminal/reporter.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { type Instant, knownInstant } from '../time/instant.ts';
-import { afterText } from '../time/period.ts';
+import { createdText } from '../time/period.ts';
 import { localZone, type TimeZone } from '../time/time-zone.ts';
 import { readInDirection, readTail } from './creation-order.ts';
 import { byServiceClock } from './service-clock.ts';
@@ -103,7 +103,7 @@ function rememberingTime(client: PageClient): { client: PageClient; askedAt: Eve
  */
 export function readNotice(
   verb: string,
-  { after, before }: Pick<Query, 'after' | 'before'>,
+  window: Pick<Query, 'after' | 'before'>,
   lookedAt: number | undefined,
   zone: TimeZone,
   { profile, baseUrl }: Pick<Settings<'baseUrl'>, 'profile' | 'baseUrl'>,
@@ -114,11 +114,10 @@ export function readNotice(
     const isLocal = !zone.isUtc || local.offsetAt(seconds * 1000) === 0;
     return isLocal ? zone.shown(text) : `${text} (${local.shown(knownInstant(seconds * 1000).text)} here)`;
   };
-  const ends = [after && afterText(after, timeText), before && `before ${timeText(before)}`].filter(Boolean);
   const events = lookedAt === undefined ? 'events' : eventsText(lookedAt);
-  const created = ends.length > 0 ? ` created ${ends.join(' and ')}` : '';
+  const created = createdText(window, timeText);
   const isWithoutEvents = lookedAt === undefined && created === '';
-  const those = isWithoutEvents ? '' : `${events}${created}${created && ','} at `;
+  const those = isWithoutEvents ? '' : `${events}${created && ` ${created},`} at `;
   return `${verb} ${those}${baseUrl.host} (profile '${profile}')`;
 }
 

@@ -11,9 +11,9 @@ import type { ColumnHead } from '../formats/table-columns.ts';
 import { wrapWords } from '../terminal/cell-width.ts';
 import { plain } from '../terminal/palette.ts';
 import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
-import { type Instant, milliseconds, utcText } from '../time/instant.ts';
+import { milliseconds, utcText } from '../time/instant.ts';
 import { durationText, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
-import { afterText } from '../time/period.ts';
+import { createdText } from '../time/period.ts';
 import { offsetText, type TimeZone } from '../time/time-zone.ts';
 import type { BucketSpan } from './buckets.ts';
 import { type Bucket, failureRate, type Stats, type Tally } from './tallies.ts';
@@ -75,9 +75,8 @@ export function statsLines(
   ];
 }
 
-export function spanText({ window: { after, before, zone } }: Pick<Stats, 'window'>): string {
-  const textOf = ({ text }: Instant) => zone.shown(text);
-  return `created ${afterText(after, textOf)} and before ${textOf(before)}`;
+export function spanText({ window }: Pick<Stats, 'window'>): string {
+  return createdText(window, ({ text }) => window.zone.shown(text));
 }
 
 function countsText(stats: Stats): string {

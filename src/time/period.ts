@@ -70,6 +70,16 @@ export function afterText(after: Instant, textOf: (instant: Instant) => string):
   return first === after ? `after ${textOf(after)}` : `since ${textOf(first)}`;
 }
 
+/** `created after … and before …`; empty without bounds. */
+export function createdText(
+  { after, before }: { readonly after?: Instant | undefined; readonly before?: Instant | undefined },
+  textOf: (instant: Instant) => string,
+): string {
+  const ends = [after && afterText(after, textOf), before && `before ${textOf(before)}`];
+  const bounds = ends.filter((end) => end !== undefined);
+  return bounds.length === 0 ? '' : `created ${bounds.join(' and ')}`;
+}
+
 function fullText({ seconds }: Instant): Instant {
   return knownInstant(seconds * SECOND_MS);
 }
