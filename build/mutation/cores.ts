@@ -134,7 +134,7 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/explain/{cause-commands,cause-conditions,effect-values,exact-counts}.test.ts'],
     floor: 97,
   },
-  // Of the other changes to these two, most only make them slower.
+  // What no test notices of these two, most of it makes them slower only.
   candidates: {
     mutate: ['src/explain/conditions.ts'],
     tests: ['test/explain/conditions.test.ts'],

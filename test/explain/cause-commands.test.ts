@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { searchCommand, wideCommand } from '../../src/explain/cause-commands.ts';
-import type { CauseCondition } from '../../src/explain/cause-conditions.ts';
 import { EventFilters } from '../../src/filters/event-filters.ts';
-import { parseCondition } from '../../src/items/item-conditions.ts';
 import { knownInstant } from '../../src/time/instant.ts';
 import { TimeZone } from '../../src/time/time-zone.ts';
+import { conditionOf } from './made-tables.ts';
 
 const instantOf = (hour: number) => knownInstant(Date.parse('2026-11-20T00:00:00Z') + hour * 3_600_000);
 const given = (flag: string, hour: number) => {
@@ -21,12 +20,8 @@ const WINDOW = { after: instantOf(1), before: instantOf(9) };
 const SINCE = '--since 2026-11-20T01:00:00Z';
 const ID = '22284310-c2cd-4a3e-a9e8-1d7b8995da7f';
 
-const on = (text: string): CauseCondition => {
-  const condition = parseCondition(text, '--where', 0);
-  return { field: condition.field.text, op: '=', value: condition.value, condition, text };
-};
 const ofCause = (...texts: string[]) => ({
-  conditions: texts.map(on),
+  conditions: texts.map(conditionOf),
   after: undefined,
   before: undefined,
 });
@@ -60,7 +55,7 @@ describe('the command that lists the failures', () => {
     const filters = {
       values: { eventType: ['a.b', 'a.c'], subscriptionId: ['s'] },
       typePatterns: ['a.*'],
-      conditions: [on('plan = pro').condition],
+      conditions: [conditionOf('plan = pro').condition],
     };
     const cause = ofCause(
       'region = eu',
@@ -168,7 +163,7 @@ describe('the command that compares with all events of the same time', () => {
       'hooktrail events explain --timezone Europe/Berlin --from e.ndjson',
     );
     expect(wideOf({ values, zone })).toBe('hooktrail events explain');
-    expect(wideOf({ conditions: [on('region = eu').condition] })).toBe('hooktrail events explain');
+    expect(wideOf({ conditions: [conditionOf('region = eu').condition] })).toBe('hooktrail events explain');
   });
 
   test('is none where the filters are times and a status: there are no other events', () => {

@@ -7,11 +7,12 @@ import {
   spanConditions,
 } from '../../src/explain/cause-conditions.ts';
 import { CauseSearch } from '../../src/explain/cause-search.ts';
-import { type FieldOp, FieldTest } from '../../src/explain/conditions.ts';
+import type { FieldOp, FieldTest } from '../../src/explain/conditions.ts';
 import { parseFieldPath } from '../../src/items/field-path.ts';
 import { Items } from '../../src/items/items.ts';
 import { parseInstant } from '../../src/time/instant.ts';
-import { tableOf } from './explained.ts';
+import { tableOfItems } from '../sample/made-samples.ts';
+import { testOn as testIn } from './made-tables.ts';
 
 const ID = '22284310-c2cd-4a3e-a9e8-1d7b8995da7f';
 const OTHER_ID = '9f9073e8-1531-474d-bed1-b2f34ed6f2ce';
@@ -36,15 +37,8 @@ const events = Array.from({ length: 8 }, (_, index) => {
     ...(isEven ? ['"note":{"a b":1}'] : []),
   ].join(',')}}`;
 });
-const { features } = new CauseSearch(tableOf(Items.of(events.map((text) => Buffer.from(text)))));
-
-/** Without `json`, that the field has no value. */
-const testOn = (path: string, op: FieldOp, json?: string): FieldTest => {
-  const feature = features.find(({ field }) => field.path === path);
-  const code = json === undefined ? 0 : (feature?.field.texts.indexOf(json) ?? -1);
-  if (!feature || code === -1) throw new Error(`no ${json} in ${path}`);
-  return new FieldTest(feature, op, code);
-};
+const search = new CauseSearch(tableOfItems(Items.of(events.map((text) => Buffer.from(text)))));
+const testOn = (path: string, op: FieldOp, json?: string) => testIn(search, path, op, json);
 
 describe('the condition on a field', () => {
   const none = { value: '', quoted: false, instant: undefined };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CauseSearch } from '../../src/explain/cause-search.ts';
 import type { SampleTable } from '../../src/sample/sample-table.ts';
-import { tableOf, textOf } from './made-tables.ts';
+import { featureAt, tableOf, textOf } from './made-tables.ts';
 
 describe('the best explanation', () => {
   const bestOf = (table: SampleTable) => {
@@ -480,18 +480,13 @@ describe('the candidates to compare', () => {
   const searchIn = (count: number, minute?: Parameters<typeof tableOf>[3]) =>
     new CauseSearch(tableOf(count, (index) => index % 5 === 0, membersOf, minute));
   const [FORMS, OF_A, OF_TYPE] = [6, 2, 6];
-  const featureOf = (search: CauseSearch, path: string) => {
-    const feature = search.features.find(({ field }) => field.path === path);
-    if (!feature) throw new Error(`no ${path}`);
-    return { feature };
-  };
   const spans = (moments: number) => (moments * (moments + 1)) / 2;
   const SPAN = { feature: undefined };
 
   test('are the conditions on fields, those on filters of the service alone, and spans of time', () => {
     const search = searchIn(60);
-    const [a, type] = ['a', 'eventType'].map((path) => featureOf(search, path));
-    if (!a || !type) throw new Error('no fields');
+    const a = { feature: featureAt(search, 'a') };
+    const type = { feature: featureAt(search, 'eventType') };
     const count = OF_A + OF_TYPE;
     const pairs = (count * (count - 1)) / 2;
     const numbers = [[a], [type], [a, type], [SPAN], [a, SPAN], [type, SPAN]].map((tests) =>
@@ -560,17 +555,17 @@ describe('sizes beside the bytes that failing adds', () => {
 
   test('are those of the delivered events with as many more', () => {
     const search = larger(400);
-    const own = search.features.find(({ field }) => field.path === 'item:size');
+    const own = featureAt(search, 'item:size');
     const beside = search.sizesBeside(400);
     expect(beside?.field.path).toBe('item:size');
-    expect([own?.hasUpperLimits, beside?.hasUpperLimits]).toEqual([true, false]);
+    expect([own.hasUpperLimits, beside?.hasUpperLimits]).toEqual([true, false]);
     const sizesOf = (feature = own) => {
       const codes = feature?.field.codesByRow(100) ?? [];
       return [...codes].map((code) => Number(feature?.field.texts[code]));
     };
     const more = sizesOf(beside).map((size, row) => size - (sizesOf()[row] as number));
     expect(more).toEqual(more.map((_, row) => (row % 4 === 0 ? 0 : 400)));
-    expect(beside?.cost).toBe(own?.cost);
+    expect(beside?.cost).toBe(own.cost);
   });
 
   test('are unknown if the sizes are alike, or would be', () => {

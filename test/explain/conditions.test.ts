@@ -11,7 +11,7 @@ import {
 } from '../../src/explain/conditions.ts';
 import { allRows, RowMarks } from '../../src/explain/rows.ts';
 import { NO_VALUE } from '../../src/sample/sample-field.ts';
-import { tableOf, textOf } from './made-tables.ts';
+import { featureAt, tableOf, textOf } from './made-tables.ts';
 
 /** So many events, of which so many failed, with these members. */
 type Group = readonly [events: number, failed: number, members: object];
@@ -29,9 +29,7 @@ function fieldIn(path: string, ...groups: readonly Group[]) {
       () => undefined,
     ),
   );
-  const feature = search.features.find(({ field }) => field.path === path);
-  if (!feature) throw new Error(`${path} is none of ${search.features.map(({ field }) => field.path)}`);
-  return { search, feature };
+  return { search, feature: featureAt(search, path) };
 }
 
 function visited({ search, feature }: ReturnType<typeof fieldIn>) {
@@ -356,8 +354,8 @@ test.each<[string, string, (index: number) => object, number]>([
   ['those in a list in no order', 'v[]', (at) => ({ v: [(at * 37) % 100] }), 100],
   ['none if the few go with time', 'v', (at) => (at < 24 ? { v: at } : {}), 0],
 ])('numbers have an order: %s', (_, path, members, length) => {
-  const { features } = new CauseSearch(tableOf(100, (index) => index % 3 === 0, members));
-  expect(features.find(({ field }) => field.path === path)?.order).toHaveLength(length);
+  const search = new CauseSearch(tableOf(100, (index) => index % 3 === 0, members));
+  expect(featureAt(search, path).order).toHaveLength(length);
 });
 
 test('a field is always there if each event has it, even as null, and it is in no list', () => {

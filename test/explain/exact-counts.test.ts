@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CauseCondition } from '../../src/explain/cause-conditions.ts';
 import { CauseSearch } from '../../src/explain/cause-search.ts';
-import { type FieldOp, FieldTest } from '../../src/explain/conditions.ts';
+import type { FieldOp, FieldTest } from '../../src/explain/conditions.ts';
 import {
   type Cause,
   type CauseToCount,
@@ -11,13 +11,13 @@ import {
   type SameToCount,
 } from '../../src/explain/exact-counts.ts';
 import { parseFieldPath } from '../../src/items/field-path.ts';
-import { parseCondition } from '../../src/items/item-conditions.ts';
 import { Items } from '../../src/items/items.ts';
 import { type Count, lnChance } from '../../src/statistics/chance.ts';
 import { knownInstant, parseInstant } from '../../src/time/instant.ts';
 import { TimeZone, UTC } from '../../src/time/time-zone.ts';
+import { tableOfItems } from '../sample/made-samples.ts';
 import { textInShape } from '../support/shape.ts';
-import { tableOf } from './explained.ts';
+import { conditionOf, testOn as testIn } from './made-tables.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -36,12 +36,8 @@ const eventsOf = (marks: string, fieldsOf: (index: number) => Fields = () => ({}
 const itemsOf = (events: readonly Fields[]) =>
   Items.of(events.map((event) => Buffer.from(textInShape(event))));
 
-const on = (text: string): CauseCondition => {
-  const condition = parseCondition(text, '--where', 0);
-  return { field: condition.field.text, op: '=', value: condition.value, condition, text };
-};
 const causeOf = (conditions: readonly string[], more: Partial<CauseToCount> = {}): CauseToCount => ({
-  conditions: conditions.map(on),
+  conditions: conditions.map(conditionOf),
   span: undefined,
   lnCandidates: 0,
   lnCandidatesWithoutSpan: 0,
@@ -448,18 +444,13 @@ describe('equivalent conditions', () => {
     ...eventsOf('x.x', (index) => ({ region: 'eu', data: { id: index, ...members }, tags: ['a'] })),
     ...eventsOf('.', () => ({ region: 'us', data: 'none', tags: ['b'] })),
   ]);
-  const { features } = new CauseSearch(tableOf(sample));
-  const testOn = (path: string, op: FieldOp, json?: string): FieldTest => {
-    const feature = features.find(({ field }) => field.path === path);
-    const code = json === undefined ? 0 : (feature?.field.texts.indexOf(json) ?? -1);
-    if (!feature || code === -1) throw new Error(`no ${json} in ${path}`);
-    return new FieldTest(feature, op, code);
-  };
+  const search = new CauseSearch(tableOfItems(sample));
+  const testOn = (path: string, op: FieldOp, json?: string) => testIn(search, path, op, json);
   const exists = (path: string) => testOn(path, '!=');
   const missing = (path: string) => testOn(path, '=');
   const sameAs = (test: FieldTest, ...as: string[]): SameToCount => ({
     test,
-    as: as.map((text) => on(text).condition),
+    as: as.map((text) => conditionOf(text).condition),
   });
   const inEurope = sameAs(testOn('region', '=', '"eu"'), 'eventType = late');
   const late = (...same: SameToCount[]) => causeOf(['eventType = late'], { same });
@@ -542,7 +533,7 @@ describe('equivalent conditions', () => {
 describe('effects', () => {
   const field = (path: string) => ({ path: parseFieldPath(path, '--field'), only: undefined });
   const effectOn = (text: string, path: string): EffectToCount => ({
-    condition: on(text),
+    condition: conditionOf(text),
     values: { own: field(path), except: undefined, members: [] },
   });
 

@@ -1,7 +1,6 @@
 import { type Explanation, searchSample } from '../../src/explain/explanation.ts';
 import type { Items } from '../../src/items/items.ts';
 import { EventSample } from '../../src/sample/event-sample.ts';
-import { type SampleTable, tableOfSample } from '../../src/sample/sample-table.ts';
 import { type TimeZone, UTC } from '../../src/time/time-zone.ts';
 
 /** Explains the failures among some items, which are read as often as it takes. */
@@ -12,11 +11,4 @@ export const explainItems = (items: Items | readonly Items[], zone: TimeZone = U
   const { counts, needsSecondReading, explanation } = searchSample(sample, zone);
   if (needsSecondReading) for (const page of pages) counts.add(page, undefined);
   return explanation();
-};
-
-/** Items as the columns that causes are looked for in. */
-export const tableOf = (items: Items, zone: TimeZone = UTC): SampleTable => {
-  const sample = new EventSample();
-  sample.add(items, undefined);
-  return tableOfSample(sample, zone);
 };

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { Items } from '../../src/items/items.ts';
+import { tableOfItems } from '../sample/made-samples.ts';
 import { drawnCases } from '../support/seed.ts';
-import { explainItems, tableOf } from './explained.ts';
+import { explainItems } from './explained.ts';
 import { foreignEvent, type Place } from './foreign-payloads.ts';
 import { drawOf, randomOf } from './planted-causes.ts';
 
@@ -41,7 +42,7 @@ const explained = (events: readonly Json[]) => {
   const items = Items.of(events.map((event) => Buffer.from(JSON.stringify(event))));
   return {
     ...explainItems(items),
-    fields: tableOf(items).fields.filter(({ derivation }) => !derivation).length,
+    fields: tableOfItems(items).fields.filter(({ derivation }) => !derivation).length,
   };
 };
 

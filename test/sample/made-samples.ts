@@ -19,15 +19,15 @@ export const eventText = (members: Members, hasFailed: boolean): string => {
   return `{${inner === '' ? outcome : `${outcome},${inner}`}}`;
 };
 
-export const tableOfTexts = (
-  texts: readonly string[],
-  zone: TimeZone = UTC,
-  haveFailed?: boolean,
-): SampleTable => {
+/** Items as the columns that causes are looked for in. */
+export const tableOfItems = (items: Items, zone: TimeZone = UTC, haveFailed?: boolean): SampleTable => {
   const sample = new EventSample();
-  sample.add(itemsOf(texts), haveFailed);
+  sample.add(items, haveFailed);
   return tableOfSample(sample, zone);
 };
+
+export const tableOfTexts = (texts: readonly string[], zone?: TimeZone, haveFailed?: boolean): SampleTable =>
+  tableOfItems(itemsOf(texts), zone, haveFailed);
 
 export const tableOf = (
   events: readonly Members[],
