@@ -40,9 +40,11 @@ export async function beginExport(
   const startedAt = new Date(client.clock.now()).toISOString();
   const { queries, pin } = await pinnedQueries(filters, client);
   const nameNext = createNamer([], identity);
-  const parts: Part[] = [];
-  for (const [index, query] of queries.entries())
-    parts.push(...(await planParts(index, { ...query, before: pin }, identity.partition, nameNext, client)));
+  let parts: Part[] = [];
+  for (const [index, query] of queries.entries()) {
+    const added = await planParts(index, { ...query, before: pin }, identity.partition, nameNext, client);
+    parts = [...parts, ...added];
+  }
   return {
     format: 'hooktrail-export',
     version: 1,
@@ -82,7 +84,7 @@ export async function planUpdate(
     const added = await planParts(index, window, earlier.partition, nameNext, client);
     // Within a query, newer parts come before older ones.
     const first = isNew ? parts.length : parts.findIndex((part) => part.query === index);
-    parts = parts.toSpliced(first, 0, ...added);
+    parts = [...parts.slice(0, first), ...added, ...parts.slice(first)];
   }
   return { ...earlier, pin, queries, finishedAt: null, events: null, overlapFrom: from, parts };
 }
