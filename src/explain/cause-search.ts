@@ -6,7 +6,6 @@ import {
   isNamed,
   isWorthNaming,
   Likelihood,
-  leastForChance,
   lnChance,
   lnChoose,
   MIN_DIFFERENCE,
@@ -238,11 +237,10 @@ export class CauseSearch {
     const mostRate = RATE_OF_WORKING * rateIn(this.table, all);
     const delivered = { events: all.events, failed: all.events - all.failed };
     const lnMost = Math.log(MAX_CHANCE_OF_NEEDED / countIf(events, (count) => count > 0));
-    const least = leastForChance(delivered, lnMost);
     const codes: number[] = [];
     for (let code = 0; code < events.length; code++) {
       const inside = events[code] as number;
-      if (inside < least) continue;
+      if (inside === 0) continue;
       const count = { events: inside, failed: failed[code] as number };
       if (rateIn(this.table, count) > mostRate) continue;
       if (lnChance({ events: inside, failed: inside - count.failed }, delivered) < lnMost) codes.push(code);
@@ -304,7 +302,6 @@ export class CauseSearch {
 
   /** Returns the best cause even if it explains few failures; undefined if there is none. */
   bestCause(features: readonly Feature[], left = this.#all): SimplifiedCause | undefined {
-    if (left.failed < 2) return undefined;
     const candidates = this.#conjunctions(left, features);
     for (const { tests } of candidates.filter((one) => this.#makesDifference(one, left)).sort(byScore)) {
       const cause = this.#simplified(tests, left);
@@ -321,7 +318,6 @@ export class CauseSearch {
     { tests, candidate }: SimplifiedCause,
     leftByOthers: RowsLeft,
   ): SimplifiedCause | undefined {
-    if (candidate.length === tests.length) return undefined;
     const again = this.#simplified(candidate, leftByOthers);
     return again && again.length > tests.length ? { tests: again, candidate } : undefined;
   }
@@ -410,7 +406,7 @@ export class CauseSearch {
   /** True if a condition accepts values that work where the other conditions hold. */
   #takesInWorking(tests: readonly RowTest[], rows: Int32Array): boolean {
     return tests.some((test) => {
-      if (!(test instanceof FieldTest) || test.op === '=') return false;
+      if (!(test instanceof FieldTest)) return false;
       const others = tests.filter((other) => other !== test);
       const all = this.#countBy(test.feature, filterByAll(others, rows));
       return this.#workingCodes(test.feature, all).some((code) => test.accepts(code));
@@ -423,7 +419,7 @@ export class CauseSearch {
   #sameTests(tests: readonly RowTest[], alike: readonly Feature[], rows: Int32Array): SameTest[] {
     let others = alike.filter((feature) => tests.every((test) => test.feature !== feature));
     const found: SameTest[] = [];
-    for (const as of tests.length === 1 ? [tests] : [tests, ...tests.map((test) => [test])]) {
+    for (const as of [tests, ...tests.map((test) => [test])]) {
       const equivalent = this.#equivalents(as, others, rows);
       others = others.filter((feature) => equivalent.every((test) => test.feature !== feature));
       found.push(...equivalent.map((test) => ({ test, as })));

@@ -61,19 +61,6 @@ export function lnChance(inside: Count, whole: Count): number {
   return Math.min(0, lnFirst + Math.log(sum));
 }
 
-/**
- * The minimum number of events that can be significant even if all of them failed. `lnLimit` is the logarithm
- * of the limit. At most the number of failures.
- */
-export function leastForChance({ events, failed }: Count, lnLimit: number): number {
-  let lnAllFailed = 0;
-  for (let drawn = 1; drawn < failed; drawn++) {
-    lnAllFailed += Math.log((failed - drawn + 1) / (events - drawn + 1));
-    if (lnAllFailed < lnLimit) return drawn;
-  }
-  return failed;
-}
-
 /** The logarithm of the binomial coefficient. */
 export function lnChoose(all: number, some: number): number {
   return lnFactorial(all) - lnFactorial(some) - lnFactorial(all - some);

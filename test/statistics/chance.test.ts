@@ -3,7 +3,6 @@ import {
   isNamed,
   isWorthNaming,
   Likelihood,
-  leastForChance,
   lnChance,
   lnChoose,
   rateOf,
@@ -103,21 +102,6 @@ test('a rate is 0 of no events, and counts delivered events by their weight', ()
   expect(rateOf({ events: 0, failed: 0 })).toBe(0);
   expect(rateOf({ events: 4, failed: 1 })).toBe(0.25);
   expect(rateOf({ events: 4, failed: 1 }, 3)).toBe(0.1);
-});
-
-test('the least events that chance does not explain are found without the test of each number', () => {
-  for (const whole of [
-    { events: 60, failed: 20 },
-    { events: 60, failed: 59 },
-    { events: 60, failed: 60 },
-    { events: 2000, failed: 1000 },
-    { events: 2000, failed: 3 },
-  ])
-    for (const lnLimit of [0.01, 0.0001, 1e-9].map(Math.log)) {
-      let least = 1;
-      while (least < whole.failed && lnChance({ events: least, failed: least }, whole) >= lnLimit) least++;
-      expect([whole, lnLimit, leastForChance(whole, lnLimit)]).toEqual([whole, lnLimit, least]);
-    }
 });
 
 test('the ways to choose one, two or all but one of very many are exact', () => {
