@@ -8,7 +8,7 @@ import type { Count } from '../statistics/chance.ts';
 import { parseInstant } from '../time/instant.ts';
 import { type DateOrder, dateOrderOf } from './date-limits.ts';
 import { wordsOfName } from './outcome-words.ts';
-import { countRows, filterRows, markedRows, type RowMarks } from './rows.ts';
+import { countRows, markedRows, type RowMarks } from './rows.ts';
 import type { RankedValues, TimeOrder } from './time-order.ts';
 
 /** Candidate conditions on fields, their counts, and the tests that find their events in the sample. */
@@ -23,13 +23,8 @@ const MIN_FAILED = 2;
 /** Count a field by its cells instead of by rows if fewer than one row in this many has it. */
 const ROWS_OF_CELL = 4;
 
-/**
- * The service filters by these, so they are the preferred names. Each event has its own id, and the status is
- * the failure itself.
- */
-const PREFERRED_FIELDS: readonly string[] = FILTER_FIELDS.filter(
-  (field) => field !== 'eventId' && field !== 'publishStatus',
-);
+/** The service filters by these, so they are the preferred names. Each event has its own id. */
+const PREFERRED_FIELDS: readonly string[] = FILTER_FIELDS.filter((field) => field !== 'eventId');
 
 /**
  * Costs in the unit of scores, log likelihood. A score has to exceed the cost of its form. Costs of names are
@@ -84,9 +79,7 @@ export class Feature implements CountsByCode {
   /** Rows by the greatest and the smallest number in them. */
   readonly highest: CountsByCode;
   readonly lowest: CountsByCode;
-  /** By row; undefined for lists and rare fields, which are counted by cells. */
-  readonly #codeByRow: Int32Array | undefined;
-  /** By row, of a list: its first cell, which is also the end of the row before. Undefined for rare lists. */
+  /** By row: its first cell, which is also the end of the row before. Undefined for rare fields. */
   readonly #firstCells: Int32Array | undefined;
   /** Cached, since several steps of the search count the same rows. */
   #counted: Int32Array | undefined;
@@ -110,14 +103,11 @@ export class Feature implements CountsByCode {
     this.cost = this.isFilter ? 0 : kindCost(field) + costOfPath;
     this.costOfPresence = this.isFilter ? 0 : COST.presence + costOfPath;
     this.nullCode = field.isInList ? texts.indexOf(NULL_TEXT, FIRST_CODE) : -1;
-    if (ROWS_OF_CELL * cells >= table.rows) {
-      if (field.isInList) this.#firstCells = firstCells(field, table.rows);
-      else this.#codeByRow = field.codesByRow(table.rows);
-    }
-    this.dates = datesIn(field);
-    const order = this.dates ? orderOfDates(texts, this.dates) : orderOfNumbers(texts);
+    if (ROWS_OF_CELL * cells >= table.rows) this.#firstCells = firstCells(field, table.rows);
+    this.dates = dateOrderOf(texts.slice(FIRST_CODE).map(bareText));
+    const order = this.#orderOfValues();
     this.places = this.#placesOf(order);
-    this.order = time.goesWithTime(this.#rankedValues(order.length, time.rows)) ? [] : order;
+    this.order = time.goesWithTime(this.#rankedValues(order.length)) ? [] : order;
     this.events = new Uint32Array(texts.length);
     this.failed = new Uint32Array(texts.length);
     this.highest = field.isInList ? emptyCounts(texts.length) : this;
@@ -128,27 +118,10 @@ export class Feature implements CountsByCode {
     if (this.#counted !== rows) {
       this.events.fill(0);
       this.failed.fill(0);
-      this.#countOfAll = this.#codeByRow
-        ? this.#countRows(rows, this.#codeByRow)
-        : this.#countCells(rows, marks);
+      this.#countOfAll = this.#countCells(rows, marks);
       this.#counted = rows;
     }
     return this.#countOfAll;
-  }
-
-  #countRows(rows: Int32Array, codeByRow: Int32Array): Count {
-    const { failures } = this.table;
-    const { events, failed } = this;
-    let allFailed = 0;
-    for (let index = 0; index < rows.length; index++) {
-      const row = rows[index] as number;
-      const code = codeByRow[row] as number;
-      const hasFailed = failures[row] as number;
-      events[code] = (events[code] as number) + 1;
-      failed[code] = (failed[code] as number) + hasFailed;
-      allFailed += hasFailed;
-    }
-    return { events: rows.length, failed: allFailed };
   }
 
   #countCells(rows: Int32Array, marks: RowMarks): Count {
@@ -185,8 +158,10 @@ export class Feature implements CountsByCode {
   ): void {
     const firstCells = this.#firstCells;
     if (firstCells) {
-      for (const row of rows) {
-        const [start, end] = [firstCells[row] as number, firstCells[row + 1] as number];
+      for (let index = 0; index < rows.length; index++) {
+        const row = rows[index] as number;
+        const start = firstCells[row] as number;
+        const end = firstCells[row + 1] as number;
         if (start < end) visit(row, start, end);
       }
       return;
@@ -211,27 +186,22 @@ export class Feature implements CountsByCode {
       addTo(this, code, 1, hasFailed);
       const place = places[code] as number;
       if (place === -1) continue;
-      if (high === NO_VALUE || place > (places[high] as number)) high = code;
+      if (place > (places[high] as number)) high = code;
       if (low === NO_VALUE || place < (places[low] as number)) low = code;
     }
-    if (high === NO_VALUE) return;
     addTo(highest, high, 1, hasFailed);
     addTo(lowest, low, 1, hasFailed);
   }
 
-  /** `accepted` has a 1 for each code to keep; undefined if the field is counted by cells. */
-  rowsWith(rows: Int32Array, accepted: Uint8Array): Int32Array | undefined {
-    const codeByRow = this.#codeByRow;
-    return codeByRow && filterRows(rows, (row) => accepted[codeByRow[row] as number] === 1);
+  /** None if only frequent values are compared: a limit would count these alone. */
+  #orderOfValues(): number[] {
+    const { texts, isUncompared } = this.field;
+    if (isUncompared) return [];
+    return this.dates ? orderOfDates(texts, this.dates) : orderOfNumbers(texts);
   }
 
-  #rankedValues(different: number, inOrderOfTime: Int32Array): RankedValues {
+  #rankedValues(different: number): RankedValues {
     const { places } = this;
-    const codeByRow = this.#codeByRow;
-    if (codeByRow) {
-      const codeAt = (index: number) => codeByRow[inOrderOfTime[index] as number] as number;
-      return { rows: inOrderOfTime, rankAt: (index) => places[codeAt(index)] as number, different };
-    }
     const { rows, codes } = this.field;
     return { rows, rankAt: (cell) => places[codes[cell] as number] as number, different };
   }
@@ -282,22 +252,14 @@ function isTime(json: string | undefined): boolean {
 }
 
 function kindCost(field: SampleField): number {
-  const { steps, derivation, texts, hasOnlyLimits } = field;
+  const { steps, derivation, texts } = field;
   const first = texts[FIRST_CODE] ?? '';
   const name = steps.findLast((step) => typeof step === 'string') ?? '';
   if (derivation) return COST.derived;
   if (isGuid(bareText(first)) || /\bids?$/.test(wordsOfName(name))) return COST.ids;
   if (isTime(first)) return COST.times;
-  if (hasOnlyLimits) return COST.numbers;
   if (texts.length - FIRST_CODE <= FEW_VALUES) return COST.fewValues;
   return /^"?-?\d/.test(first) ? COST.numbers : COST.texts;
-}
-
-function datesIn({ texts, derivation, isUncompared }: SampleField): DateOrder | undefined {
-  const values = texts.slice(FIRST_CODE);
-  const isOfTexts = values.every((json) => json.startsWith('"'));
-  if (derivation || isUncompared || !isOfTexts || values.length < 2) return undefined;
-  return dateOrderOf(values.map(bareText));
 }
 
 function orderOfDates(texts: readonly string[], dates: DateOrder): number[] {
@@ -392,7 +354,6 @@ export class FieldTest {
   readonly feature: Feature;
   readonly op: FieldOp;
   readonly code: number;
-  #accepted: Uint8Array | undefined;
   #holds: Uint8Array | undefined;
 
   constructor(feature: Feature, op: FieldOp, code: number) {
@@ -402,9 +363,6 @@ export class FieldTest {
   }
 
   filter(rows: Int32Array): Int32Array {
-    this.#accepted ??= Uint8Array.from(this.feature.places, (_, other) => Number(this.accepts(other)));
-    const kept = this.feature.rowsWith(rows, this.#accepted);
-    if (kept) return kept;
     this.#holds ??= this.#holdsByRow();
     return markedRows(rows, this.#holds);
   }

@@ -141,15 +141,19 @@ describe('the conditions on a field', () => {
     expect(on).toHaveLength(53);
   });
 
-  test('of dates are limits too', () => {
-    const on = (...dates: string[]) =>
-      conditionsOn('v', ...dates.map((v): Group => [3, 2, { v }])).filter((text) => /[<>]/.test(text));
-    expect(on('2026-11-09', '2026-10-03')).toEqual(['< "2026-11-01": 2 of 3', '>= "2026-11-01": 2 of 3']);
-    // The same instant twice.
-    expect(on('2026-10-03T12:00:00Z', '2026-10-03T14:00:00+02:00')).toEqual([]);
-    expect(on('2026-10-03')).toEqual([]);
-    expect(on('2026-10-03', 'soon')).toEqual([]);
-  });
+  test.each([
+    ['dates', '2026-10-03', '2026-11-09'],
+    ['numbers', '3', '12'],
+  ])(
+    'of %s beside very many texts, of which only frequent ones are compared, are no limits',
+    (_, ...frequent) => {
+      const groups = frequent.map((v): Group => [30, 15, { v }]);
+      const others = Array.from({ length: 600 }, (_, at): Group => [1, at % 2, { v: `order ${at}` }]);
+      const on = conditionsOn('v', ...groups, ...others);
+      expect(on.filter((text) => text.startsWith('='))).toEqual(frequent.map((v) => `= "${v}": 15 of 30`));
+      expect(on.filter((text) => /^[<>]/.test(text))).toEqual([]);
+    },
+  );
 
   test('of a derived value do not ask whether it is there', () => {
     const links = Array.from(
@@ -386,6 +390,18 @@ describe('a limit', () => {
     [0.123, 0.1239, '>= 0.1239', '<= 0.123'],
     [-20, -3, '>= -10', '<= -20'],
     [-5, 5, '>= 0', '< 0'],
+    [9.75, 10, '>= 10', '<= 9.75'],
+    ['1.0', '2', '>= 2', '<= 1.0'],
+    ['9', '10.0', '>= 10', '<= 9'],
+    // As a double, the upper one is 0.3 and would be beyond itself.
+    ['0.2999', '0.29999999999999999', '>= 0.29999999999999999', '<= 0.2999'],
+    // No double is exactly 123456789012345700000.
+    [
+      '123456789012345600000',
+      '123456789012345712345',
+      '>= 123456789012345712345',
+      '<= 123456789012345600000',
+    ],
     ['3', '12', '>= 10', '<= 3'],
     [1_000_000_000_000_001, 1_000_000_000_000_234, '>= 1000000000000200', '<= 1000000000000001'],
     [99_999_999_999, 1_000_000_000_000_000_000, '>= 1000000000000000000', '<= 99999999999'],
@@ -407,6 +423,16 @@ describe('a limit', () => {
     // Of delivered events, which are a byte larger.
     expect(of('<=', 0)).toEqual({ op: '<=', json: String((small as number) + 1) });
     expect(large).toBeGreaterThan(600);
+  });
+
+  test('of sizes a byte apart is the smaller one', () => {
+    const groups = [10, 11, 400].map((length): Group => [6, 3, { note: 'x'.repeat(length) }]);
+    const { feature } = fieldIn('item:size', ...groups);
+    const [small, large] = feature.order;
+    const sizeOf = (code: number | undefined) => Number(feature.field.texts[code as number]);
+    expect(sizeOf(large)).toBe(sizeOf(small) + 1);
+    const limit = limitOf(new FieldTest(feature, '<=', small as number));
+    expect(limit).toEqual({ op: '<=', json: feature.field.texts[small as number] });
   });
 });
 
