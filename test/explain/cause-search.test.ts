@@ -404,6 +404,15 @@ describe('the best explanation', () => {
     ).toBe('rows 7..9');
   });
 
+  test('keeps two limits of a number at most, so that those of other fields are combined', () => {
+    // Of the limits from about 88 on, each tells more than any of the three values alone.
+    const values = (i: number) => ({ a: mixed(i, 4) > 0, b: other(i, 4) > 0, c: third(i, 4) > 0 });
+    const failed = (i: number) => Object.values(values(i)).every(Boolean);
+    const number = (i: number) => (failed(i) ? 100 : 0) + mixed(i * 7, failed(i) ? 100 : 200);
+    const table = tableOf(900, failed, (i) => ({ ...values(i), n: number(i) }), timeless);
+    expect(bestOf(table)).toBe('a = true and b = true and c = true');
+  });
+
   test('takes no limits of a number that goes with time where the time is known', () => {
     const minute = (i: number) => (i < 60 ? i : undefined);
     const table = tableOf(
@@ -434,6 +443,14 @@ describe('the causes of a table', () => {
   test('are none if chance explains the best', () => {
     const isBad = (index: number) => index < 2 || (index >= 50 && index < 60);
     expect(named(causesIn(60, isBad, (index) => ({ a: index < 3 ? 'x' : 'y' })))).toEqual([]);
+  });
+
+  test('are those that explain few failures only if they come first', () => {
+    // It fails at 28 %, a fifteenth of all failures.
+    const rare = (index: number) => index < 100;
+    const failed = (index: number) => (rare(index) ? index < 28 : index % 4100 < 392);
+    const members = (index: number) => ({ eventType: rare(index) ? 'rare' : 'usual' });
+    expect(named(causesIn(4200, failed, members))).toEqual([['eventType = "rare"']]);
   });
 
   test('are all that matter', () => {
