@@ -155,6 +155,16 @@ describe('the conditions on a field', () => {
     },
   );
 
+  test('of dates are limits too', () => {
+    const on = (...dates: string[]) =>
+      conditionsOn('v', ...dates.map((v): Group => [3, 2, { v }])).filter((text) => /[<>]/.test(text));
+    expect(on('2026-11-09', '2026-10-03')).toEqual(['< "2026-11-01": 2 of 3', '>= "2026-11-01": 2 of 3']);
+    // The same instant twice.
+    expect(on('2026-10-03T12:00:00Z', '2026-10-03T14:00:00+02:00')).toEqual([]);
+    expect(on('2026-10-03')).toEqual([]);
+    expect(on('2026-10-03', 'soon')).toEqual([]);
+  });
+
   test('of a derived value do not ask whether it is there', () => {
     const links = Array.from(
       { length: 8 },
