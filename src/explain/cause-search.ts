@@ -260,11 +260,12 @@ export class CauseSearch {
   #conjunctions(left: RowsLeft, features: readonly Feature[]): Candidate[] {
     const alone = this.#extensions([], left.rows, left, features);
     const combined = features.length > MAX_COMBINED ? mostPromising(alone, features) : features;
-    let level = alone.slice(0, BEAM);
+    let level = bestOfEachCount(alone);
     const found = [...level];
     for (let size = 2; size <= MAX_CONDITIONS; size++) {
       let longer: Candidate[] = [];
-      for (const { tests, inside } of withoutSameRows(level, left.rows)) {
+      for (const { tests } of level) {
+        const inside = filterByAll(tests, left.rows);
         const minScore = longer[BEAM - 1]?.score;
         longer = bestOfEachCount([...longer, ...this.#extensions(tests, inside, left, combined, minScore)]);
       }
@@ -488,18 +489,6 @@ function mostPromising(candidates: readonly Candidate[], features: readonly Feat
   return features.filter((feature) => feature.isFilter || leading.has(feature));
 }
 
-/** Keeps one of several candidates with the same events, since they would be extended alike. */
-function withoutSameRows(candidates: readonly Candidate[], rows: Int32Array) {
-  const rowsOf = new Map<string, Int32Array[]>();
-  return candidates.flatMap(({ tests }) => {
-    const inside = filterByAll(tests, rows);
-    const form = tests.map(({ feature }) => (feature ? 'field' : 'span')).join();
-    const others = rowsOf.get(form) ?? [];
-    rowsOf.set(form, [...others, inside]);
-    return others.some((other) => areEqual(other, inside)) ? [] : [{ tests, inside }];
-  });
-}
-
 function simplerOnes(tests: readonly RowTest[]) {
   return tests.flatMap((dropped) => {
     const others = tests.filter((other) => other !== dropped);
@@ -512,10 +501,6 @@ function simplerOnes(tests: readonly RowTest[]) {
 
 function isUnequal(condition: RowTest): boolean {
   return condition instanceof FieldTest && condition.op === '!=' && condition.code !== NO_VALUE;
-}
-
-function areEqual(a: Int32Array, b: Int32Array): boolean {
-  return a.length === b.length && a.every((row, at) => row === b[at]);
 }
 
 /** Of several with the same counts, keeps the best. */
