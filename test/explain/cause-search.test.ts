@@ -528,6 +528,7 @@ describe('the candidates to compare', () => {
     ['whether it is there, and its values', (at) => (at % 3 === 0 ? {} : { v: 'xy'[at % 2] }), 6],
     ['none if it is always null', () => ({ v: null }), 0],
     ['limits between numbers', (at) => ({ v: at % 5 }), 10 + 8],
+    ['none between a number and the text of it', (at) => ({ v: [1, '1', 2][at % 3] }), 2 + 2],
     ['limits alone, of numbers that differ', (at) => ({ v: (at * 7) % 60 }), 2 * 59],
     ['64 limits at most', (at) => ({ v: (at * 7) % 60, w: { a: [at, at + 0.5] } }), 2 * 59 + 2 * 64],
   ])('are of a field %s', (_, members, conditions) => {
