@@ -20,7 +20,7 @@ export type FieldOp = '=' | '!=' | '>=' | '<=';
 export const MIN_EVENTS = 3;
 /** A condition with a single failure could be chance. */
 const MIN_FAILED = 2;
-/** Count a field by its cells instead of by rows if fewer than one row in this many has it. */
+/** Visit all cells of a field, not those of each row, if it has fewer than one for this many rows. */
 const ROWS_OF_CELL = 4;
 
 /** The service filters by these, so they are the preferred names. Each event has its own id. */
@@ -186,6 +186,7 @@ export class Feature implements CountsByCode {
       addTo(this, code, 1, hasFailed);
       const place = places[code] as number;
       if (place === -1) continue;
+      // The place of `NO_VALUE` is -1.
       if (place > (places[high] as number)) high = code;
       if (low === NO_VALUE || place < (places[low] as number)) low = code;
     }

@@ -30,12 +30,10 @@ interface Sums {
 export class TimeOrder {
   /** By row: its position in order of creation; -1 if its time is unknown. */
   readonly #places: Int32Array;
-  readonly rows: Int32Array;
   readonly #groupings: readonly ((row: number) => number)[];
 
   /** `rows` are in order of creation. */
   constructor(table: SampleTable, rows: Int32Array) {
-    this.rows = rows;
     this.#places = new Int32Array(table.rows).fill(-1);
     for (const [place, row] of rows.entries()) if (table.times.isKnown(row)) this.#places[row] = place;
     const subscriptions = codesOf(table, 'subscriptionId');
