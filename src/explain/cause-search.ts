@@ -126,10 +126,11 @@ export class CauseSearch {
       const cause = this.bestCause(fields, left);
       if (!cause || !this.#isWorthListing(cause.tests, left)) break;
       found.push(cause);
+      // A condition dropped because the events it excludes fail too returns if other causes explain these.
       for (const [place, one] of found.entries()) {
         const leftByOthers = this.#leftBy(found.toSpliced(place, 1));
-        const again = this.#simplifiedAgain(one, leftByOthers);
-        if (again && this.#isWorthListing(again.tests, leftByOthers)) found[place] = again;
+        const tests = this.#simplified(one.candidate, leftByOthers);
+        if (tests && this.#isWorthListing(tests, leftByOthers)) found[place] = { ...one, tests };
       }
     }
     return found.map(({ tests }, place) => ({
@@ -311,18 +312,6 @@ export class CauseSearch {
     return undefined;
   }
 
-  /**
-   * Restores conditions that were dropped because the events they exclude fail too, if other causes explain
-   * these failures.
-   */
-  #simplifiedAgain(
-    { tests, candidate }: SimplifiedCause,
-    leftByOthers: RowsLeft,
-  ): SimplifiedCause | undefined {
-    const again = this.#simplified(candidate, leftByOthers);
-    return again && again.length > tests.length ? { tests: again, candidate } : undefined;
-  }
-
   #simplified(candidate: readonly RowTest[], left: RowsLeft): readonly RowTest[] | undefined {
     const simplest = this.#simplest(candidate, left);
     const tests = simplest && this.#withOwnSpan(simplest, left);
@@ -397,7 +386,6 @@ export class CauseSearch {
 
   #withoutNeedlessSpan(tests: readonly RowTest[], left: RowsLeft): readonly RowTest[] {
     const fields = tests.filter(({ feature }) => feature);
-    if (fields.length === tests.length) return tests;
     // Of a span alone, these are all that are left, which are never named.
     const general = filterByAll(fields, left.rows);
     const isNeedless = isStartOfCurrentRun(this.table, general, filterByAll(tests, general));

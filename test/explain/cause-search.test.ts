@@ -16,7 +16,7 @@ describe('the best explanation', () => {
     Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`n${n}`, 'abcd'[mixed(index * (n + 2), 4)]]));
   /** More fields than are combined with others, of values in no order. */
   const manyFields = (i: number) =>
-    Object.fromEntries(Array.from({ length: 410 }, (_, n) => [`n${n}`, 'ab'[mixed(i * i * (n + 3), 2)]]));
+    Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`n${n}`, 'ab'[mixed(i * i * (n + 3), 2)]]));
   const timeless = () => undefined;
   type Member = (index: number) => unknown;
 
@@ -167,6 +167,7 @@ describe('the best explanation', () => {
     ['two of three, by chance', 'a = "x"', [3, 2, 'x'], [57, 10, 'y']],
     ['ten points', 'a = "x"', [20, 2, 'x'], [57, 0, 'y']],
     ['less than ten points', '', [21, 2, 'x'], [57, 0, 'y']],
+    ['less than ten points of most', '', [300, 285, 'x'], [300, 256, 'y']],
     [
       'less than ten points but by chance',
       '',
@@ -187,6 +188,18 @@ describe('the best explanation', () => {
         [20, 0, 'yp'],
         [60, 0, 'yq'],
         [40, 0, 'yr'],
+      ] satisfies Group[]),
+    ],
+    [
+      'all but one value, another of which is delivered beside the other field alone',
+      'a = "y"',
+      ...([
+        [300, 0, 'xx'],
+        [300, 270, 'xy'],
+        [300, 300, 'yy'],
+        [300, 0, 'zy'],
+        [60, 60, 'wx'],
+        [20, 0, 'wy'],
       ] satisfies Group[]),
     ],
     ['ten points by no chance', 'a = "x" and b = "x"', [220, 28, 'xx'], [80, 0, 'xy'], [700, 2, 'yx']],
@@ -238,14 +251,14 @@ describe('the best explanation', () => {
     expect(bestOf(tableOf(120, (i) => i % 4 === 3, members, timeless))).toBe('w = "t" and x = "v"');
   });
 
-  test('combines of so many fields also the filters of the service, which tell nothing by themselves, and no others that do not', () => {
+  test('combines of so many fields also the filters of the service, which tell next to nothing by themselves, and no others of which that is true', () => {
     /** One event in six of either value fails, but each of `v` beside `t`. */
     const groups = [
       ...Array(24).fill({ w: 't', value: 'v', failed: true }),
       ...Array(16).fill({ w: 't', value: 's', failed: false }),
       ...Array(120).fill({ w: 'u', value: 'v', failed: false }),
-      ...Array(10).fill({ w: 'u', value: 's', failed: true }),
-      ...Array(34).fill({ w: 'u', value: 's', failed: false }),
+      ...Array(9).fill({ w: 'u', value: 's', failed: true }),
+      ...Array(35).fill({ w: 'u', value: 's', failed: false }),
     ];
     const bestWith = (name: string) => {
       const members = (i: number) => ({ ...manyFields(i), w: groups[i].w, [name]: groups[i].value });
