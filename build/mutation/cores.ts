@@ -207,6 +207,11 @@ export const CORES: Readonly<Record<string, Core>> = {
     ],
     floor: 96,
   },
+  buckets: {
+    mutate: ['src/stats/{buckets,clock-groups}.ts'],
+    tests: ['test/stats/{tallies,zone-buckets,stats-clock-groups,stats-percentiles,stats,stats-bars}.test.ts'],
+    floor: 96,
+  },
   export: {
     mutate: [
       'src/export/{export-manifest,export-part,export-plan,part-claims,recount,time-marks}.ts',

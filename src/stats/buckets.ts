@@ -24,7 +24,7 @@ const ROUND = [
   ...[HOUR_MS, 3 * HOUR_MS, 6 * HOUR_MS, 12 * HOUR_MS],
   ...[DAY_MS, 7 * DAY_MS, 28 * DAY_MS],
 ];
-/** Weeks begin on Monday; the epoch was a Thursday. */
+/** Weeks begin on Monday, as hours and days do; the epoch was a Thursday. */
 const MONDAY_MS = 4 * DAY_MS;
 /** Default number of buckets. */
 const PARTS = 32;
@@ -43,7 +43,7 @@ export function divideTime(
   const from = firstAfter(after);
   const [start, end] = [milliseconds(from), milliseconds(before)];
   const step = stepOf(end - start, division);
-  const origin = typeof division === 'number' ? startOfDay(start + zone.offsetAt(start)) : originOf(step);
+  const origin = typeof division === 'number' ? startOfDay(start + zone.offsetAt(start)) : MONDAY_MS;
   const inner =
     step === undefined
       ? equalParts(start, end, typeof division === 'number' ? division : PARTS, zone)
@@ -78,10 +78,6 @@ function stepOf(length: number, division: Division | undefined): number | undefi
 interface Grid {
   readonly step: number;
   readonly origin: number;
-}
-
-function originOf(step: number | undefined): number {
-  return step !== undefined && step % (7 * DAY_MS) === 0 ? MONDAY_MS : 0;
 }
 
 function startOfDay(wall: number): number {

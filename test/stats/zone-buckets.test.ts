@@ -79,6 +79,58 @@ describe('buckets of a day on which clocks change', () => {
   });
 });
 
+/** The buckets that the window cuts, `<` at its start and `>` at its end. */
+test.each<[string, string, string, Parameters<typeof divideTime>[1], string]>([
+  ['Europe/Berlin', '2027-06-01T22:00Z', '2027-06-11T22:00Z', 'day', ''],
+  ['Europe/Berlin', '2027-06-01T22:30Z', '2027-06-11T22:00Z', 'day', '<'],
+  ['Europe/Berlin', '2027-06-01T22:00Z', '2027-06-11T21:30Z', 'day', '>'],
+  ['Europe/Berlin', '2027-06-06T22:00Z', '2027-06-13T22:00Z', 'week', ''],
+  ['Europe/Berlin', '2027-06-07T22:00Z', '2027-06-20T22:00Z', 'week', '<'],
+  ['Europe/Berlin', '2027-06-01T22:00Z', '2027-06-02T03:10Z', 'hour', '>'],
+  // An hour that the clock shows twice begins twice, a day that does begins once.
+  ['Europe/Berlin', '2027-10-31T00:00Z', '2027-10-31T04:00Z', 'hour', ''],
+  ['Europe/Berlin', '2027-10-31T01:00Z', '2027-10-31T04:00Z', 'hour', ''],
+  ['Europe/Berlin', '2027-10-31T00:30Z', '2027-10-31T04:00Z', 'hour', '<'],
+  ['America/Havana', '2027-11-07T04:00Z', '2027-11-10T05:00Z', 'day', ''],
+  ['America/Havana', '2027-11-07T05:00Z', '2027-11-10T05:00Z', 'day', '<'],
+  // Without a division, days and longer buckets are marked, and shorter ones are not.
+  ['Europe/Berlin', '2027-06-01T12:00Z', '2027-06-21T12:00Z', undefined, '<>'],
+  ['Europe/Berlin', '2027-06-01T12:10Z', '2027-06-02T12:10Z', undefined, ''],
+])('in %s from %s to %s, by %s, are cut: %s', (name, from, to, division, expected) => {
+  const zone = new TimeZone(name);
+  const [after, before] = [from, to].map((text) => instantAt(Date.parse(text))) as [Instant, Instant];
+  const cut = divideTime({ after, before, zone }, division).map(({ isPart }) => isPart);
+  expect((cut[0] ? '<' : '') + (cut.at(-1) ? '>' : '')).toBe(expected);
+  expect(cut.slice(1, -1)).not.toContain(true);
+});
+
+test('two days each begin at the midnight before the window', () => {
+  const zone = new TimeZone('Europe/Berlin');
+  const [after, before] = ['2027-06-01T22:30Z', '2027-06-11T22:30Z'].map((text) =>
+    instantAt(Date.parse(text)),
+  ) as [Instant, Instant];
+  const days = bucketEnds({ after, before, zone }, 5).map((end) => zone.shown(end.text).slice(8, 16));
+  expect(days).toEqual(['04T00:00', '06T00:00', '08T00:00', '10T00:00', '12T00:00', '12T00:30']);
+});
+
+test.each<[Parameters<typeof divideTime>[1] & string, number, string]>([
+  ['hour', HOUR, '--buckets day'],
+  ['day', 24 * HOUR, 'fewer --buckets'],
+  ['week', 7 * 24 * HOUR, 'fewer --buckets'],
+])('are 500 at most by %s', (division, length, other) => {
+  const start = Date.parse('2020-01-06');
+  const zone = new TimeZone('UTC');
+  const divided = (count: number) => {
+    const [after, before] = [start, start + count * length].map((time) => instantAt(time) as Instant);
+    return divideTime({ after: after as Instant, before: before as Instant, zone }, division);
+  };
+  expect(divided(500)).toHaveLength(500);
+  expect(() => divided(501)).toThrow(`--buckets ${division}: 501 of them, and 500 are the most`);
+  expect(() => divided(501)).toThrow(
+    expect.objectContaining({ next: `ask for a shorter time, or for ${other}` }),
+  );
+});
+
 /**
  * The times at which the zone's clock comes to a multiple of the step, looked for at each of five minutes:
  * each time it does up to an hour, and the first time only for more.
