@@ -199,6 +199,11 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/http/{service,service-error,redaction,retry}.test.ts'],
     floor: 96,
   },
+  addresses: {
+    mutate: ['src/http/{no-proxy,private-addresses}.ts'],
+    tests: ['test/http/{proxies,private-addresses}.test.ts'],
+    floor: 94,
+  },
   statistics: {
     mutate: [
       'src/stats/tallies.ts',

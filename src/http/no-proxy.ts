@@ -11,8 +11,7 @@ export function isListed(list: string, url: URL): boolean {
   const host = withoutEndDot(bareHost(url));
   return list
     .toLowerCase()
-    .split(/[,\s]+/)
-    .filter(Boolean)
+    .split(/[,\s]/)
     .some((entry) => entry === '*' || matches(entry, host, portOf(url)));
 }
 

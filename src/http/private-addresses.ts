@@ -1,57 +1,49 @@
 import { BlockList, isIPv6 } from 'node:net';
 
-interface SpecialNetwork {
-  readonly network: string;
-  readonly bits: number;
-  readonly name: string;
-}
-
-const special = (network: string, bits: number, name: string): SpecialNetwork => ({ network, bits, name });
-
 /**
  * Networks that a service on the Internet cannot reach, and that no foreign name should lead to: those of
  * IANA's registries of special-purpose addresses (RFC 6890) that are not globally reachable, as of 9 October
  * 2025, and at the end those of other registries. Exceptions within a network, such as anycast addresses,
  * host no webhooks either.
  */
-const SPECIAL_NETWORKS: readonly SpecialNetwork[] = [
-  special('0.0.0.0', 8, '"This network"'),
-  special('10.0.0.0', 8, 'Private-Use'),
-  special('100.64.0.0', 10, 'Shared Address Space'),
-  special('127.0.0.0', 8, 'Loopback'),
-  special('169.254.0.0', 16, 'Link Local'),
-  special('172.16.0.0', 12, 'Private-Use'),
-  special('192.0.0.0', 24, 'IETF Protocol Assignments'),
-  special('192.0.2.0', 24, 'Documentation (TEST-NET-1)'),
-  special('192.88.99.0', 24, 'Deprecated (6to4 Relay Anycast)'),
-  special('192.168.0.0', 16, 'Private-Use'),
-  special('198.18.0.0', 15, 'Benchmarking'),
-  special('198.51.100.0', 24, 'Documentation (TEST-NET-2)'),
-  special('203.0.113.0', 24, 'Documentation (TEST-NET-3)'),
-  special('240.0.0.0', 4, 'Reserved, and Limited Broadcast'),
+const SPECIAL_NETWORKS: readonly (readonly [network: string, bits: number])[] = [
+  ['0.0.0.0', 8], // "This network"
+  ['10.0.0.0', 8], // Private-Use
+  ['100.64.0.0', 10], // Shared Address Space
+  ['127.0.0.0', 8], // Loopback
+  ['169.254.0.0', 16], // Link Local
+  ['172.16.0.0', 12], // Private-Use
+  ['192.0.0.0', 24], // IETF Protocol Assignments
+  ['192.0.2.0', 24], // Documentation (TEST-NET-1)
+  ['192.88.99.0', 24], // Deprecated (6to4 Relay Anycast)
+  ['192.168.0.0', 16], // Private-Use
+  ['198.18.0.0', 15], // Benchmarking
+  ['198.51.100.0', 24], // Documentation (TEST-NET-2)
+  ['203.0.113.0', 24], // Documentation (TEST-NET-3)
+  ['240.0.0.0', 4], // Reserved, and Limited Broadcast
   // Unspecified, loopback and the deprecated IPv4-compatible addresses (RFC 4291 section 2.5.5.1).
-  special('::', 96, 'Unspecified Address, Loopback Address'),
-  special('64:ff9b:1::', 48, 'IPv4-IPv6 Translat.'),
-  special('100::', 64, 'Discard-Only Address Block'),
-  special('100:0:0:1::', 64, 'Dummy IPv6 Prefix'),
-  special('2001::', 23, 'IETF Protocol Assignments'),
-  special('2001:db8::', 32, 'Documentation'),
-  special('2002::', 16, '6to4'),
-  special('3fff::', 20, 'Documentation'),
-  special('5f00::', 16, 'Segment Routing (SRv6) SIDs'),
-  special('fc00::', 7, 'Unique-Local'),
-  special('fe80::', 10, 'Link-Local Unicast'),
+  ['::', 96], // Unspecified Address, Loopback Address
+  ['64:ff9b:1::', 48], // IPv4-IPv6 Translat.
+  ['100::', 64], // Discard-Only Address Block
+  ['100:0:0:1::', 64], // Dummy IPv6 Prefix
+  ['2001::', 23], // IETF Protocol Assignments
+  ['2001:db8::', 32], // Documentation
+  ['2002::', 16], // 6to4
+  ['3fff::', 20], // Documentation
+  ['5f00::', 16], // Segment Routing (SRv6) SIDs
+  ['fc00::', 7], // Unique-Local
+  ['fe80::', 10], // Link-Local Unicast
   // In other registries: multicast, translated IPv4 (RFC 2765) and site-local addresses.
-  special('224.0.0.0', 4, 'Multicast'),
-  special('::ffff:0:0:0', 96, 'IPv4-translated'),
-  special('fec0::', 10, 'Site-Local Unicast'),
-  special('ff00::', 8, 'Multicast'),
+  ['224.0.0.0', 4], // Multicast
+  ['::ffff:0:0:0', 96], // IPv4-translated
+  ['fec0::', 10], // Site-Local Unicast
+  ['ff00::', 8], // Multicast
   // The metadata service of virtual machines at Azure, in no registry.
-  special('168.63.129.16', 32, 'Azure'),
+  ['168.63.129.16', 32], // Azure
 ];
 
 const blocked = new BlockList();
-for (const { network, bits } of SPECIAL_NETWORKS)
+for (const [network, bits] of SPECIAL_NETWORKS)
   blocked.addSubnet(network, bits, isIPv6(network) ? 'ipv6' : 'ipv4');
 
 /** True for loopback, private, link-local, metadata and other addresses outside the public Internet. */
@@ -63,9 +55,10 @@ export function isPrivateAddress(address: string): boolean {
 
 /** Returns the IPv4 address embedded by `::ffff:0:0/96` (RFC 4291) or `64:ff9b::/96` (RFC 6052). */
 function embeddedIpv4(address: string): string | undefined {
-  const [, high, low] = /^\[(?:::ffff|64:ff9b:):([0-9a-f]+):([0-9a-f]+)\]$/.exec(normalized(address)) ?? [];
-  if (high === undefined || low === undefined) return undefined;
-  const bits = Number.parseInt(high, 16) * 0x1_0000 + Number.parseInt(low, 16);
+  const match = /\[(?:::ffff|64:ff9b:):([0-9a-f]+):([0-9a-f]+)\]/.exec(normalized(address));
+  if (!match) return undefined;
+  const [high = 0, low = 0] = match.slice(1).map((digits) => Number.parseInt(digits, 16));
+  const bits = high * 0x1_0000 + low;
   return [24, 16, 8, 0].map((shift) => Math.floor(bits / 2 ** shift) % 256).join('.');
 }
 
