@@ -237,6 +237,12 @@ export const CORES: Readonly<Record<string, Core>> = {
     without: 'the manifest of very many events',
     floor: 95,
   },
+  'export-parts': {
+    mutate: ['src/export/{part-reader,partitions}.ts'],
+    tests: ['test/export/{part-reader,export-damage,export-manifest,export-partition,export-update}.test.ts'],
+    hangsAfterMs: 6_000,
+    floor: 94,
+  },
   watch: {
     mutate: ['src/watch/{values-without-events,watch-follower,watch-run}.ts'],
     tests: ['test/watch/{watch-follower,watch}.test.ts'],

@@ -1,12 +1,13 @@
 import { readdirSync } from 'node:fs';
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import type { Part } from '../../src/export/export-part.ts';
+import type { Part, PartRead } from '../../src/export/export-part.ts';
 import { PIECE_BYTES } from '../../src/export/part-formats.ts';
-import { readPart } from '../../src/export/part-reader.ts';
+import { DamagedPartError, keysOf, keysWithoutDay, readPart } from '../../src/export/part-reader.ts';
 import { PartWriter } from '../../src/export/part-writer.ts';
+import { isPartitionFolder, NO_DAY_FOLDER } from '../../src/export/partitions.ts';
 import { Items } from '../../src/items/items.ts';
 import { knownInstant } from '../../src/time/instant.ts';
 
@@ -50,6 +51,66 @@ test.each(FILES)('of %s with a changed byte at its end no event is read', async 
   const texts: string[] = [];
   await expect(textsIn(directory, part, texts)).rejects.toThrow(`${place} was changed: its checksum differs`);
   expect(texts).toEqual([]);
+});
+
+const AGAIN =
+  'repeat the export that made it: it keeps the damaged file aside, and downloads its events again';
+
+test.each<[string, string, (place: string) => Promise<unknown>]>([
+  ['that is missing', 'is missing', (place) => rm(place)],
+  ['in whose place is a folder', 'is not a file', (place) => rm(place).then(() => mkdir(place))],
+  ['that is longer', 'is LONGER instead of BYTES bytes long', (place) => appendFile(place, '\n')],
+])('a part %s is damaged', async (_, damage, change) => {
+  const { directory, part } = await writePart('part-000001.ndjson');
+  const place = path.join(directory, part.file);
+  await change(place);
+  const bytes = part.read?.held.bytes ?? 0;
+  const text = damage.replace('LONGER', `${bytes + 1}`).replace('BYTES', `${bytes}`);
+  await expect(textsIn(directory, part)).rejects.toThrow(
+    expect.objectContaining({ message: `${place} ${text}`, file: part.file, damage: text, next: AGAIN }),
+  );
+});
+
+test.each([-1, 1])('a part that holds as many events more or less is damaged: %i', async (more) => {
+  const { directory, part } = await writePart('part-000001.ndjson.gz');
+  const read = part.read as PartRead;
+  const held = { ...read.held, events: read.held.events + more };
+  await expect(textsIn(directory, { ...part, read: { ...read, held } })).rejects.toThrow(
+    `${path.join(directory, part.file)} holds 9 events instead of ${9 + more}`,
+  );
+});
+
+test.skipIf(process.platform === 'win32')(
+  'a part that cannot be read is not said to be damaged',
+  async () => {
+    const { directory, part } = await writePart('part-000001.ndjson');
+    const place = path.join(directory, part.file);
+    await rm(place);
+    await symlink(place, place);
+    const fault = await textsIn(directory, part).catch((error: unknown) => error);
+    expect(fault).not.toBeInstanceOf(DamagedPartError);
+    expect(fault).toMatchObject({
+      message: expect.stringMatching(/part-000001\.ndjson cannot be read: /),
+      cause: { code: 'ELOOP' },
+    });
+  },
+);
+
+test.each([
+  ['date=2026-11-20', true],
+  [NO_DAY_FOLDER, true],
+  ['update=2026-11-20', false],
+  ['date=2026-11-200', false],
+  [`${NO_DAY_FOLDER}2`, false],
+  ['date=', false],
+])('the folder %s is of a partition: %s', (name, isOne) => expect(isPartitionFolder(name)).toBe(isOne));
+
+test('the keys of the events without a day are those of their folder', async () => {
+  const { directory, part } = await writePart(`${NO_DAY_FOLDER}/part-000001.ndjson`);
+  const other = await writePart('part-000001.ndjson');
+  expect((await keysWithoutDay(directory, [part])).size).toBe(TEXTS.length);
+  expect(await keysWithoutDay(other.directory, [other.part])).toEqual(new Set());
+  expect(await keysOf(other.directory, [other.part])).toEqual(await keysOf(directory, [part]));
 });
 
 test.runIf(process.platform === 'linux')('a reader that stops early leaves no file open', async () => {
