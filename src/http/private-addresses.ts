@@ -58,8 +58,7 @@ function embeddedIpv4(address: string): string | undefined {
   const match = /\[(?:::ffff|64:ff9b:):([0-9a-f]+):([0-9a-f]+)\]/.exec(normalized(address));
   if (!match) return undefined;
   const [high = 0, low = 0] = match.slice(1).map((digits) => Number.parseInt(digits, 16));
-  const bits = high * 0x1_0000 + low;
-  return [24, 16, 8, 0].map((shift) => Math.floor(bits / 2 ** shift) % 256).join('.');
+  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
 }
 
 function normalized(address: string): string {

@@ -56,18 +56,21 @@ test.each(FILES)('of %s with a changed byte at its end no event is read', async 
 const AGAIN =
   'repeat the export that made it: it keeps the damaged file aside, and downloads its events again';
 
-test.each<[string, string, (place: string) => Promise<unknown>]>([
-  ['that is missing', 'is missing', (place) => rm(place)],
-  ['in whose place is a folder', 'is not a file', (place) => rm(place).then(() => mkdir(place))],
-  ['that is longer', 'is LONGER instead of BYTES bytes long', (place) => appendFile(place, '\n')],
-])('a part %s is damaged', async (_, damage, change) => {
+test.each<[string, (bytes: number) => string, (place: string) => Promise<unknown>]>([
+  ['that is missing', () => 'is missing', (place) => rm(place)],
+  ['in whose place is a folder', () => 'is not a file', (place) => rm(place).then(() => mkdir(place))],
+  [
+    'that is longer',
+    (bytes) => `is ${bytes + 1} instead of ${bytes} bytes long`,
+    (place) => appendFile(place, '\n'),
+  ],
+])('a part %s is damaged', async (_, damageOf, change) => {
   const { directory, part } = await writePart('part-000001.ndjson');
   const place = path.join(directory, part.file);
   await change(place);
-  const bytes = part.read?.held.bytes ?? 0;
-  const text = damage.replace('LONGER', `${bytes + 1}`).replace('BYTES', `${bytes}`);
+  const damage = damageOf((part.read as PartRead).held.bytes);
   await expect(textsIn(directory, part)).rejects.toThrow(
-    expect.objectContaining({ message: `${place} ${text}`, file: part.file, damage: text, next: AGAIN }),
+    expect.objectContaining({ message: `${place} ${damage}`, file: part.file, damage, next: AGAIN }),
   );
 });
 

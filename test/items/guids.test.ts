@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { comparedId, guidsIn, notAGuid, pastedGuid, withoutGuidCase } from '../../src/items/guids.ts';
 
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
+const BARE = ID.replaceAll('-', '');
 const OTHER = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
 describe('a GUID as people paste it', () => {
@@ -14,7 +15,7 @@ describe('a GUID as people paste it', () => {
     `https://events.example.com/events/${ID}?page=1`,
     `2026-11-21T08:00:00Z ERROR eventId=${ID}, status 502`,
     `${ID} ${ID.toUpperCase()}`,
-    ID.replaceAll('-', ''),
+    BARE,
   ])("'%s' is understood", (text) => expect(guidsIn(text)).toEqual([ID]));
 
   test('upper case is kept', () => expect(guidsIn(`{${ID.toUpperCase()}}`)).toEqual([ID.toUpperCase()]));
@@ -26,9 +27,9 @@ describe('a GUID as people paste it', () => {
     `a${ID}`,
     `${ID}0`,
     `${ID}-${OTHER}`,
-    `x${ID.replaceAll('-', '')}`,
-    `${ID.replaceAll('-', '')}x`,
-    `${ID.replaceAll('-', '')} x`,
+    `x${BARE}`,
+    `${BARE}x`,
+    `${BARE} x`,
   ])("'%s' is not a GUID", (text) => expect(guidsIn(text)).toEqual([]));
 
   test('of several ids the message names the wrong one', () => {
@@ -49,32 +50,35 @@ describe('a GUID as people paste it', () => {
 });
 
 describe('a GUID alone', () => {
-  const BARE = ID.replaceAll('-', '');
   test.each([
-    ...[ID, ` {${ID}} `, `urn:uuid:${ID}`, `"URN:UUID:${ID}"`, BARE, `('\t${BARE}')\n`, `\`{ ${BARE} }\``],
+    ID,
+    ` {${ID}} `,
+    `urn:uuid:${ID}`,
+    `"URN:UUID:${ID}"`,
+    BARE,
+    `('\t${BARE}')\n`,
+    `\`{ ${BARE} }\``,
     `${' '.repeat(464)}${ID}`,
   ])("is '%s'", (text) => expect(pastedGuid(text)).toBe(ID));
 
   test.each([
-    ...[
-      '',
-      'x',
-      `x${ID}`,
-      `${ID}x`,
-      `${ID}.`,
-      `${ID} ${OTHER}`,
-      `${BARE}x`,
-      `${BARE} x`,
-      `${BARE}.`,
-      `x ${BARE}`,
-    ],
+    '',
+    'x',
+    `x${ID}`,
+    `${ID}x`,
+    `${ID}.`,
+    `${ID} ${OTHER}`,
+    `${BARE}x`,
+    `${BARE} x`,
+    `${BARE}.`,
+    `x ${BARE}`,
     `${' '.repeat(465)}${ID}`,
   ])("is not '%s'", (text) => expect(pastedGuid(text)).toBeUndefined());
 });
 
 test('ids are compared in any case, GUIDs without hyphens too', () => {
-  const spellings = [ID, ID.toUpperCase(), ID.replaceAll('-', ''), ID.replaceAll('-', '').toUpperCase()];
-  expect(new Set(spellings.map(comparedId))).toEqual(new Set([ID.replaceAll('-', '')]));
+  const spellings = [ID, ID.toUpperCase(), BARE, BARE.toUpperCase()];
+  expect(new Set(spellings.map(comparedId))).toEqual(new Set([BARE]));
   expect(['Order-1', `${ID}x`, `{${ID}}`].map(comparedId)).toEqual(['order-1', `${ID}x`, `{${ID}}`]);
   expect(withoutGuidCase(ID.toUpperCase())).toBe(ID);
   expect(withoutGuidCase('Order-1')).toBe('Order-1');

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { divideTime } from '../../src/stats/buckets.ts';
+import { type Division, divideTime } from '../../src/stats/buckets.ts';
+import type { BucketUnit } from '../../src/stats/stats-flags.ts';
 import { type Instant, instantAt, milliseconds, parseInstant } from '../../src/time/instant.ts';
 import { TimeZone } from '../../src/time/time-zone.ts';
 import { sampleSize } from '../support/seed.ts';
@@ -8,6 +9,13 @@ import { sampleSize } from '../support/seed.ts';
 const HOUR = 3_600_000;
 
 const bucketEnds = (...asked: Parameters<typeof divideTime>) => divideTime(...asked).map(({ to }) => to);
+
+/** `from` and `to`: in milliseconds. */
+const windowOf = (zone: TimeZone, from: number, to: number) => ({
+  after: instantAt(from) as Instant,
+  before: instantAt(to) as Instant,
+  zone,
+});
 
 /** Returns the starts and ends of the buckets of some local days, in milliseconds. */
 function bucketsOf(zone: TimeZone, from: string, to: string): [start: number, end: number][] {
@@ -80,7 +88,7 @@ describe('buckets of a day on which clocks change', () => {
 });
 
 /** The buckets that the window cuts, `<` at its start and `>` at its end. */
-test.each<[string, string, string, Parameters<typeof divideTime>[1], string]>([
+test.each<[string, string, string, Division | undefined, string]>([
   ['Europe/Berlin', '2027-06-01T22:00Z', '2027-06-11T22:00Z', 'day', ''],
   ['Europe/Berlin', '2027-06-01T22:30Z', '2027-06-11T22:00Z', 'day', '<'],
   ['Europe/Berlin', '2027-06-01T22:00Z', '2027-06-11T21:30Z', 'day', '>'],
@@ -97,33 +105,27 @@ test.each<[string, string, string, Parameters<typeof divideTime>[1], string]>([
   ['Europe/Berlin', '2027-06-01T12:00Z', '2027-06-21T12:00Z', undefined, '<>'],
   ['Europe/Berlin', '2027-06-01T12:10Z', '2027-06-02T12:10Z', undefined, ''],
 ])('in %s from %s to %s, by %s, are cut: %s', (name, from, to, division, expected) => {
-  const zone = new TimeZone(name);
-  const [after, before] = [from, to].map((text) => instantAt(Date.parse(text))) as [Instant, Instant];
-  const cut = divideTime({ after, before, zone }, division).map(({ isPart }) => isPart);
+  const window = windowOf(new TimeZone(name), Date.parse(from), Date.parse(to));
+  const cut = divideTime(window, division).map(({ isPart }) => isPart);
   expect((cut[0] ? '<' : '') + (cut.at(-1) ? '>' : '')).toBe(expected);
   expect(cut.slice(1, -1)).not.toContain(true);
 });
 
 test('two days each begin at the midnight before the window', () => {
   const zone = new TimeZone('Europe/Berlin');
-  const [after, before] = ['2027-06-01T22:30Z', '2027-06-11T22:30Z'].map((text) =>
-    instantAt(Date.parse(text)),
-  ) as [Instant, Instant];
-  const days = bucketEnds({ after, before, zone }, 5).map((end) => zone.shown(end.text).slice(8, 16));
+  const window = windowOf(zone, Date.parse('2027-06-01T22:30Z'), Date.parse('2027-06-11T22:30Z'));
+  const days = bucketEnds(window, 5).map((end) => zone.shown(end.text).slice(8, 16));
   expect(days).toEqual(['04T00:00', '06T00:00', '08T00:00', '10T00:00', '12T00:00', '12T00:30']);
 });
 
-test.each<[Parameters<typeof divideTime>[1] & string, number, string]>([
+test.each<[BucketUnit, number, string]>([
   ['hour', HOUR, '--buckets day'],
   ['day', 24 * HOUR, 'fewer --buckets'],
   ['week', 7 * 24 * HOUR, 'fewer --buckets'],
 ])('are 500 at most by %s', (division, length, other) => {
   const start = Date.parse('2020-01-06');
   const zone = new TimeZone('UTC');
-  const divided = (count: number) => {
-    const [after, before] = [start, start + count * length].map((time) => instantAt(time) as Instant);
-    return divideTime({ after: after as Instant, before: before as Instant, zone }, division);
-  };
+  const divided = (count: number) => divideTime(windowOf(zone, start, start + count * length), division);
   expect(divided(500)).toHaveLength(500);
   expect(() => divided(501)).toThrow(`--buckets ${division}: 501 of them, and 500 are the most`);
   expect(() => divided(501)).toThrow(
@@ -169,8 +171,7 @@ test.each([
     const zone = new TimeZone(name);
     const start = Date.parse(from);
     const end = start + hours * HOUR;
-    const window = { after: instantAt(start) as Instant, before: instantAt(end) as Instant, zone };
-    const ends = bucketEnds(window).map(milliseconds);
+    const ends = bucketEnds(windowOf(zone, start, end)).map(milliseconds);
     expect(ends).toEqual([...boundariesOf(zone, start, end, step), end]);
   },
 );
@@ -192,8 +193,7 @@ test('any window in any zone is covered without gaps, in parts that begin at rou
   const anyCount = fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined });
   fc.assert(
     fc.property(fc.constantFrom(...ZONES), anyStart, anyLength, anyCount, (zone, start, length, count) => {
-      const [after, before] = [start, start + length].map((seconds) => instantAt(seconds * 1000) as Instant);
-      const window = { after: after as Instant, before: before as Instant, zone };
+      const window = windowOf(zone, start * 1000, (start + length) * 1000);
       const ends = bucketEnds(window, count).map(milliseconds);
       expect(ends.at(-1)).toBe((start + length) * 1000);
       for (const [index, end] of ends.entries())
